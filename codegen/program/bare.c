@@ -1,12 +1,13 @@
 /*
- * Plain C functions for the sizes of a model's inputs (--no-generic): no runtime, no heap, no files, no generic code.
+ * Writes plain C functions for the sizes of a model's inputs (--no-generic): no runtime, no heap, no files, no generic
+ * code.
  *
  *    int NAME_forward(const float x[1][4], float out[1][3]);
  *    int NAME_forward_in(NAME *m, const float x[1][4], float out[1][3]);
  *
- * Each exact specialization becomes such a function if all its steps are kernels.  Otherwise the message names all
- * steps that are not.  Tensors are in the caller's arrays, in the weights, or in an instance's memory (rt/bare.h),
- * whose size is in NAME.h.  Functions without an instance parameter use a static instance.
+ * Each exact specialization becomes such a function if all its steps are kernels. Otherwise the message names all steps
+ * that are not kernels. Tensors are in the caller's arrays, in the weights, or in an instance's memory (rt/bare.h),
+ * whose size is in NAME.h. Functions without an instance parameter use a static instance.
  */
 #include "../kernel/form.h"
 #include "door.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-enum { NAMED_MOST = 12 };                /* most steps without a kernel that a message names */
+enum { NAMED_MOST = 12 };                /* largest number of steps without a kernel that a message names */
 
 typedef struct Bare {
 	Emit *emit;
@@ -25,13 +26,13 @@ typedef struct Bare {
 	int64_t arena;           /* size in bytes of the largest arena of all functions */
 	BareState *state;
 	Out   functions;
-	bool  folder;            /* whether the text is for other compilers */
+	bool  folder;            /* whether the text is a folder's, which other compilers build */
 	bool  program;           /* whether it has a main and no header */
 } Bare;
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-/* Arguments are in[0], in[1], ... in the order of the function's parameters. */
+/* Names the arguments in[0], in[1], ... in the order of the function's parameters. */
 static void
 name_arguments(Plan *p)
 {
@@ -67,7 +68,7 @@ note_lack(Bare *b, const Node *n, const char *why)
 		buf_printf(&b->lacks, "\n  %s%s", node_place(b->emit->cx, n), why);
 }
 
-/* Does it write to a constant? */
+/* Whether the node writes to a constant. */
 static bool
 writes_state(Plan *p, const Node *n)
 {
@@ -84,7 +85,7 @@ static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
 	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
-		return;                          /* each node that reads the list is a kernel or is named itself */
+		return;    /* nothing to report: each node that reads the list is a kernel or is reported itself */
 	note_line(w, n);
 	write_remark(w);
 	if (writes_state(w->p, n))
@@ -93,7 +94,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 		note_lack(b, n, "");
 }
 
-/* Copies result i to out[i], unless it was computed there. */
+/* Writes a copy of result i to out[i]. Writes nothing if it was computed there. */
 static void
 put_result_copy(Writer *w, int i, const Value *v)
 {
@@ -118,7 +119,7 @@ put_result_copy(Writer *w, int i, const Value *v)
 	out_line(&w->out, "}");
 }
 
-/* Writes a function on addresses: static int run_forward(Bare *m, const void *const *in, void *const *out) */
+/* Writes a function that takes addresses: static int run_forward(Bare *m, const void *const *in, void *const *out) */
 static void
 write_function(Bare *b, const DoorTyped *t)
 {
@@ -158,7 +159,8 @@ put_array(Bare *b, const char *type, const char *name, const DoorTensor *t, int 
 	out_line(&b->functions, "\t\t0\n\t};");
 }
 
-/* Writes the public functions, which pass their arrays on: one for an instance, one for static memory. */
+/* Writes the two public functions of a specialization: one for an instance, one for static memory. Both pass their
+ * arrays on. */
 static void
 put_entry(Bare *b, const DoorTyped *t)
 {
@@ -178,7 +180,7 @@ put_entry(Bare *b, const DoorTyped *t)
 	buf_free(&args);
 }
 
-/* Writes the public functions of instances. */
+/* Writes the public functions that open, close and reset instances. */
 static void
 put_instances(Bare *b)
 {
@@ -197,7 +199,7 @@ put_instances(Bare *b)
 		   "\nconst char *\nNAME_error(const NAME *m)\n{\n\treturn bare_error((const Bare *)m);\n}\n", name);
 }
 
-/* Headers with loops, and the prefixes of names that show that a kernel's text uses them. */
+/* Headers with loops, and prefixes of names. A kernel's text needs the header if it contains one of its prefixes. */
 static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
 	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
@@ -232,21 +234,21 @@ put_includes(Bare *b, Buf *text)
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
 }
 
-/* Rounds bytes up to cache lines, as rt/bare.h lays memory out. */
+/* Rounds bytes up to cache lines, in which rt/bare.h lays memory out. */
 static int64_t
 lines(int64_t bytes)
 {
 	return (bytes + 63) & ~(int64_t)63;
 }
 
-/* Returns the bytes of an instance after its head. */
+/* Returns the number of bytes of an instance behind its head. */
 static int64_t
 behind(const Bare *b)
 {
 	return lines(b->state->bytes) + lines(b->arena) + lines(b->emit->scratch);
 }
 
-/* Returns the bytes of an instance, with room for its head on any machine. */
+/* Returns the number of bytes of an instance, with room for the head on any machine. */
 static int64_t
 ram(const Bare *b)
 {
@@ -286,7 +288,7 @@ put_title(Bare *b, Buf *text, const char *end)
 	buf_puts(text, ", compiled by Kiln to plain C: no runtime, no heap */\n");
 }
 
-/* Writes the declarations of typed functions. in: those with an instance. */
+/* Writes the declarations of typed functions. `in` selects those with an instance parameter. */
 static void
 put_functions(Bare *b, Buf *text, bool in)
 {
@@ -365,7 +367,7 @@ put_whole(Bare *b, ProgramText *text)
 	text->source = arena_text(e->cx->arena, &c);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole text ---------------------------------------------------------------------------------------------- */
 
 static bool
 has_function(const Door *d, int method)
@@ -484,7 +486,7 @@ put_main(Bare *b)
 	buf_free(&level);
 }
 
-/* Returns the message that an instance is larger than --max-ram. Null if it is not. */
+/* Returns a message that an instance needs more than --max-ram. Null if it does not. */
 static const char *
 over(Bare *b, const BuildOptions *o, const char *model)
 {

@@ -1,9 +1,10 @@
 /*
- * State without a runtime: attributes that a model writes to are memory of the instance, which NAME_reset fills with
+ * State without a runtime. Attributes that a model writes to are memory of the instance, which NAME_reset fills with
  * their initial values.
  *
- * A read of such an attribute becomes a constant over memory without data, one for each storage of the model. So all
- * reads of it share one buffer, and no pass or kernel assumes that its contents stay the same.
+ * A read of such an attribute becomes a constant that refers to memory without data, with one such memory for each
+ * storage of the model. So all reads of the attribute share one buffer, and no pass or kernel assumes that its contents
+ * stay the same.
  */
 #include "program.h"
 #include "../../ir/row.h"
@@ -71,7 +72,7 @@ bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
 	node_destroy(n);
 }
 
-/* Turns a write without a kernel into x.copy_(value). */
+/* Replaces a write without a kernel by x.copy_(value). */
 static void
 become_copy(Graph *g, Node *n, Value *from)
 {
@@ -96,8 +97,8 @@ split(Cx *cx, Graph *g, Node *n, Op *base)
 	become_copy(g, n, made->out[0]);
 }
 
-/* Returns a tensor of one number, from which x.copy_() replaces x.zero_() and x.fill_(2). Null if n is neither or x
- * cannot hold the number. */
+/* Returns a tensor of one number, so that x.copy_() can replace x.zero_() and x.fill_(2). Null if n is neither of these
+ * or x cannot hold the number. */
 static RtTensor *
 filling(Cx *cx, const Node *n)
 {
@@ -119,7 +120,7 @@ filling(Cx *cx, const Node *n)
 	return t;
 }
 
-/* Are the value and the target contiguous, with the same sizes and dtype? */
+/* Whether the value and the target are contiguous and have the same sizes and dtype. */
 static bool
 is_like_self(const Node *n)
 {
@@ -168,7 +169,7 @@ bare_bind(Cx *cx, BareState *s, Graph *g, IValue self)
 		if (v.tag == RT_TENSOR && !v.u.t->quant && v.u.t->storage)
 			bind(cx, s, g, n, v.u.t);
 	}
-	for NODES_REV(n, g->top)                 /* reads of the modules in between */
+	for NODES_REV(n, g->top)                 /* removes reads of the modules in between */
 		if (node_is(n, prim_GetAttr) && !n->out[0]->uses.n)
 			node_destroy(n);
 }

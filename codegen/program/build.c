@@ -1,8 +1,8 @@
 /*
- * C text and weights -> one file, by a C compiler or by libtcc inside Kiln (tcc.c).
+ * Builds one file from C text and weights, by a C compiler or by libtcc inside Kiln (tcc.c).
  *
  * All work is done in a temporary folder and the result is renamed into place, so a failed or interrupted build leaves
- * no files.  The runtime comes prebuilt for the host; for other targets runtime.c compiles it.
+ * no files. The runtime is prebuilt for the host. runtime.c compiles it for other targets.
  */
 #include "build.h"
 
@@ -47,7 +47,7 @@ run_operators(Build *b, char *const *argv, const char *log)
 		process_fail(b->cx, p.name, EXIT_INPUT, "failed on --op", log);
 }
 
-/* Builds a shared object of C files for this machine, for the interpreter. */
+/* Builds a shared object from C files, for the interpreter on this machine. */
 bool
 build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
 {
@@ -72,9 +72,9 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 	return true;
 }
 
-/* ---- by a C compiler --------------------------------------------------------------------------------------------- */
+/* ---- building with a C compiler ---------------------------------------------------------------------------------- */
 
-/* Can the compiler report the stack use of functions? */
+/* Whether the compiler can report the stack use of functions. */
 static bool
 tells_stack(const Build *b)
 {
@@ -113,14 +113,15 @@ compile_c(Build *b, const char *c, Argv *objects)
 	arg(objects, object);
 }
 
-/* Has level i its own operators, with its suffix in their names? */
+/* Whether level i has its own operators, whose names have its suffix. */
 static bool
 by_name(const Build *b, int i)
 {
 	return b->options->level_ops[i] && b->options->level_ops[i] != b->options->ops_level;
 }
 
-/* Adds the operators of higher levels. Programs link only those that their specializations call. */
+/* Adds the libraries of operators for higher levels. Programs link only the operators that their specializations
+ * call. */
 static void
 carry_levels(Build *b, Argv *parts)
 {
@@ -156,7 +157,8 @@ start_level(Build *b, const char *c, int i, Process *p, Argv *objects)
 	arg(objects, object);
 }
 
-/* Compiles the kernels for each processor, and the rest for the lowest (cgen.c: put_kernel_tables), in parallel. */
+/* Compiles the kernels for each processor in parallel. The other code is compiled for the lowest one (cgen.c:
+ * put_kernel_tables). */
 static void
 compile_levels(Build *b, const char *c, Argv *objects)
 {
@@ -197,7 +199,7 @@ compile_operators(Build *b, Argv *objects)
 	}
 }
 
-/* Links a program, or with further options a part of one. strip: removes names. */
+/* Links a program, or with further options a part of one. `strip` removes names of functions. */
 static void
 link_with(Build *b, const Argv *parts, const Argv *options, bool strip, const char *out)
 {
@@ -223,8 +225,8 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	(void)t;
 	if (b->options->fixed || b->options->target->is_static)
 		arg(&a, "-static");
-	/* Code, constants and data are adjacent; otherwise each would begin a page of the file. In memory, data still
-	 * begin a page. The smaller page size keeps the linker from padding the file for it. */
+	/* Puts code, constants and data side by side; otherwise each would begin a page of the file. In memory, data
+	 * still begin a page. The smaller page size keeps the linker from padding the file for that. */
 	arg(&a, "-no-pie");
 	arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code,-z,norelro,-z,common-page-size=64,--build-id=none");
 	args_of(&a, getenv("LDFLAGS"));
@@ -251,7 +253,7 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	link_with(b, parts, &a, !b->options->debug, out);
 }
 
-/* Returns the command for ar or objcopy: the target's, LLVM's with clang, or this machine's. */
+/* Returns the command for ar or objcopy: LLVM's with clang, else the target's or this machine's. */
 static const char *
 tool(Build *b, const char *name)
 {
@@ -302,9 +304,9 @@ archive(Build *b, const char *object, const char *out)
 	run_tool(b, &a, "to make an archive");
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole build --------------------------------------------------------------------------------------------- */
 
-/* Returns the path of a file in the result's folder. */
+/* Returns the path of a file in the same folder as the result. */
 static const char *
 beside(const Build *b, const char *name)
 {
@@ -316,7 +318,7 @@ beside(const Build *b, const char *name)
 /* Suffixes of a library's header and of its pkg-config file. */
 static const char *const library_files[] = { "h", "pc" };
 
-/* Refuses, before anything is compiled, if a file beside the result would replace an input or another result. */
+/* Fails, before anything is compiled, if a file beside the result would replace an input or another result. */
 static void
 refuse_beside(Build *b)
 {
@@ -332,7 +334,7 @@ refuse_beside(Build *b)
 	refuse_overwrite(b->cx, &b->options->reads, &to);
 }
 
-/* Returns a file's name as pkg-config reads it in a list of options. */
+/* Returns a file's name with escapes, as pkg-config reads it in a list of options. */
 static const char *
 pc_name(Arena *a, const char *file)
 {
@@ -349,7 +351,7 @@ pc_name(Arena *a, const char *file)
 	return text;
 }
 
-/* Adds NAME.h, and NAME.pc for pkg-config, which are beside the library. */
+/* Adds the files beside a library: NAME.h, and NAME.pc for pkg-config. */
 static void
 add_header(Build *b, const ProgramText *t, Results *r)
 {
@@ -369,7 +371,7 @@ add_header(Build *b, const ProgramText *t, Results *r)
 	}
 }
 
-/* Moves the program or library and the files beside it to their places, the program last. */
+/* Moves the program or library and the files beside it to their destinations, the program last. */
 static void
 put_results(Build *b, const ProgramText *t, const char *from)
 {
@@ -386,7 +388,7 @@ put_results(Build *b, const ProgramText *t, const char *from)
 	results_place(&r);
 }
 
-/* Writes the headers that the text and the user's operators include into the temporary folder. */
+/* Writes the headers that the text and the user's operators include to the temporary folder. */
 static void
 write_headers(Build *b, const ProgramText *t)
 {
@@ -416,7 +418,7 @@ build_text(Build *b, const ProgramText *t)
 	results_place(&r);
 }
 
-/* Most bytes of weights in the program's file: code must be within 2 GB of them. */
+/* Largest number of bytes of weights in the program's file: code must be within 2 GB of them. */
 enum { WEIGHTS_INSIDE = 2000 << 20 };
 
 static void
@@ -435,7 +437,7 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 		runtime_objects(b, &parts);
 	} else {
 		carry_levels(b, &parts);
-		if (b->options->ops_level) {           /* the linker uses the first definition */
+		if (b->options->ops_level) {    /* these come first, because the linker uses the first definition */
 			const char *ops = arena_printf(b->cx->arena, "%s/ops.a", b->dir);
 
 			carry_library(b->cx, b->options->ops_level, false, ops);
@@ -502,7 +504,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	b->out = link_target(cx, b->options->out);
 	if (!is_made_of_code(b->options)) {
 		if (p->text->bare && !b->tcc && (b->options->max_flash || b->options->target->is_bare))
-			build_machine_code(b, p->text, out);     /* compiled only to measure its size */
+			build_machine_code(b, p->text, out);     /* compiles only to measure the code's size */
 		build_text(b, p->text);
 		return;
 	}
@@ -517,7 +519,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		archive(b, object, out);
 	}
 	chmod(out, (!b->options->name || !strcmp(b->options->emit, "shared") ? 0777 : 0666) & ~b->mask);
-	if (b->tcc && !b->options->weights_file)       /* tcc puts weights in the executable segment */
+	if (b->tcc && !b->options->weights_file)       /* tcc puts weights into the executable segment */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_results(b, p->text, out);
 }

@@ -1,9 +1,9 @@
 /*
- * Folders of ~/.cache/kiln (or of XDG_CACHE_HOME): runtimes that builds compiled, for later builds.
+ * Keeps runtimes that builds compiled for later builds, in folders of ~/.cache/kiln (or XDG_CACHE_HOME).
  *
- * A build holds a shared lock on the folder that it uses until the process ends, and updates the folder's date.  A
- * build that makes a folder keeps the KEPT folders used last and removes the others, unless a process has locked them.
- * If the file system has no locks, nothing is removed.
+ * A build holds a shared lock on the folder that it uses until the process ends, and updates the folder's date. A build
+ * that makes a folder keeps the KEPT folders used last. It removes the others, unless a process has locked them. If the
+ * file system has no locks, nothing is removed.
  */
 #include "build.h"
 
@@ -20,11 +20,11 @@
 #define PREFIX "rt-"                   /* prefix of the folders' names */
 
 enum {
-	KEPT = 32,                       /* number of folders that are kept, of 1 to 4 MB each */
-	TRIES = 3,                       /* attempts to lock a folder, which another build may remove first */
+	KEPT = 32,                       /* number of folders to keep, of 1 to 4 MB each */
+	TRIES = 3,    /* number of attempts to lock a folder; another build may remove it before it is locked */
 };
 
-/* Returns the cache folder, which is made if needed. Null if it cannot be made. */
+/* Returns the path of the cache folder. Makes the folder if needed. Null if it cannot be made. */
 static const char *
 cache_folder(Cx *cx)
 {
@@ -40,7 +40,7 @@ cache_folder(Cx *cx)
 	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
 }
 
-/* Returns a descriptor that holds the folder's lock. -1 if the folder is gone or cannot be locked. */
+/* Returns a file descriptor that holds the folder's lock. -1 if the folder is gone or cannot be locked. */
 static int
 lock_folder(const char *path, int how)
 {
@@ -78,7 +78,7 @@ remove_unused(const char *path)
 	close(fd);
 }
 
-/* Removes the least recently used compiled runtimes. */
+/* Removes the runtimes that were least recently used. */
 static void
 remove_oldest(Cx *cx, const char *cache)
 {

@@ -1,7 +1,7 @@
 /*
- * The runtime inside Kiln: its sources as a tar archive (POSIX ustar), the library built from them for this machine,
- * its operators for higher levels of the processor, and, for tcc, the parts of libgcc that the library needs.  All are
- * linked into kiln by `ld -r -b binary`; see build.ninja.
+ * The runtime inside Kiln, in four parts: its sources as a tar archive (POSIX ustar), the library built from them for
+ * this machine, its operators for higher levels of the processor, and, for tcc, the functions of libgcc that the
+ * library calls. All are linked into kiln by `ld -r -b binary`; see build.ninja.
  */
 #include "program.h"
 
@@ -97,7 +97,7 @@ carry_has(Cx *cx, const char *name)
 	return carried_text(cx, name) != NULL;
 }
 
-/* Returns the path of a file that one in folder `dir` includes as `name`: from "rt/ops", "../rt.h" is rt/rt.h. */
+/* Returns the path of the file that a file in folder `dir` includes as `name`: in "rt/ops", "../rt.h" is rt/rt.h. */
 static const char *
 included_path(Cx *cx, const char *dir, const char *name)
 {

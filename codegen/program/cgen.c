@@ -1,5 +1,5 @@
 /*
- * A program as C text.
+ * Assembles a program as C text.
  *
  * The parts are written in any order and joined in the order of Emit: declarations of types, data, the generic codes,
  * kernels and specializations, and last the tables from which rt_main starts.
@@ -39,8 +39,8 @@ static const char head[] =
 	"#define KILN_NAN (0.0 / 0.0)\n"
 	"#define LAST RT_LAST\n";
 
-/* Specialized code accesses weights by their linked address. It accesses weights in a file, and streamed ones, which
- * rt_warm moves, through the context. */
+/* How specialized code accesses weights. Weights in the program have a linked address. Weights in a file, and large
+ * ones that rt_warm moves, are accessed through the context. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "#define kiln_weights cx->weights\n";
 static const char weights_moved[] = "extern const char kiln_weights[];\n#define kiln_weights cx->weights\n";
@@ -82,7 +82,7 @@ result_type(Emit *e, const Schema *s)
 	return type_tuple(e->cx, of, s->nrets);
 }
 
-/* Writes the results of a method with gradients. Returns false if it has no gradients. */
+/* Writes the table of a method's gradients. Returns false if the method has none. */
 static bool
 put_gradients(Emit *e, int i, const Gradient *d)
 {
@@ -101,7 +101,7 @@ put_gradients(Emit *e, int i, const Gradient *d)
 	return true;
 }
 
-/* Returns the reason why a method has only generic code. Null if one of its specializations was written. */
+/* Returns the reason why a method has only generic code. Null if one of its specializations was emitted. */
 static const char *
 why_generic(const Emit *e, const EmitMethod *m)
 {
@@ -139,7 +139,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
-/* Writes a row of the table, with the names of nonzero members. */
+/* Writes an entry of the table of packings. Names the members that are not zero. */
 static void
 put_packing(Emit *e, const RtPacking *p)
 {
@@ -191,7 +191,7 @@ put_storages(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-/* Writes the tables for --info. */
+/* Writes the tables that --info prints. */
 static void
 put_about(Emit *e)
 {
@@ -214,10 +214,10 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-enum { VERY_TALL = 12, VERY_DEEP = 64 }; /* most rows of a block and products of a run: VC_MOST, VC_RUN */
-enum { STREAMED = 32 << 20 };            /* fewer bytes of weights stay in caches and are not worth moving */
+enum { VERY_TALL = 12, VERY_DEEP = 64 }; /* largest number of a block's rows and of a run's products: VC_MOST, VC_RUN */
+enum { STREAMED = 32 << 20 };            /* least bytes of weights worth moving to large pages: fewer stay in caches */
 
-/* Are weights so large that small pages cost time? */
+/* Whether the weights are so large that small pages cost time. */
 static bool
 is_streamed(const Emit *e)
 {
@@ -239,8 +239,8 @@ put_making(Emit *e)
 	out_line(&e->tail, "};");
 }
 
-/* Returns the RtMake function of the filters. The one for both tile sizes is used only if both occur. It runs once, so
- * the lowest level's is good enough. */
+/* Returns the name of the function that computes Winograd filters when the program is opened. The function for both
+ * tile sizes is used only if both occur. It is the lowest level's, because it runs only once. */
 static const char *
 maker(const Emit *e)
 {
@@ -284,7 +284,7 @@ any_is_packed(const Emit *e)
 	return false;
 }
 
-/* Writes where weights are and what happens to them at run time. */
+/* Writes the members that say where weights are and how they are computed and moved at run time. */
 static void
 put_weights_members(Emit *e, const BuildOptions *o)
 {
@@ -328,8 +328,7 @@ processor_name(Arena *a, const BuildOptions *o, const Texts *levels)
 		o->target == target_host() ? "native" : target_triple(o->target);
 }
 
-/* Writes the table of levels, each with the processor features that its code needs: all that the compiler may
- * assume. */
+/* Writes the table of levels. Each level lists the processor features that the compiler may assume. */
 static void
 put_levels(Emit *e, const BuildOptions *o)
 {
@@ -345,7 +344,7 @@ put_levels(Emit *e, const BuildOptions *o)
 	out_line(&e->tail, "\t0\n};");
 }
 
-/* Defines kernels' names as the functions of the level that runs. */
+/* Defines the names of kernels as the functions of the level that was chosen at start. */
 static void
 put_chosen(Out *o, const Texts *names)
 {
@@ -353,8 +352,8 @@ put_chosen(Out *o, const Texts *names)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", names->at[i], names->at[i]);
 }
 
-/* Does the program launch few kernels, and none for long? Then only the lowest level has kernels. In a net of a few
- * hundred parameters, register blocks for each level would triple its code. */
+/* Whether the program launches few kernels, and none takes long. Then kernels are compiled only for the lowest level.
+ * In a net of a few hundred parameters, register blocks for each level would triple its code. */
 static bool
 is_short(const Emit *e)
 {
@@ -363,9 +362,10 @@ is_short(const Emit *e)
 	return !e->busy && e->launched.n <= FEW;
 }
 
-/* A program with several levels is compiled once for each, with KILN_LEVEL and the suffix of the level's operators,
- * KILN_OPS. The rest of the program, which names no kernel, is compiled with the lowest level, with KILN_ALL. There a
- * kernel's name means the chosen level's. Rows of steps contain an operator's offset in struct Kernels. */
+/* Writes the table of kernels of each level. A program with several levels is compiled once for each, with KILN_LEVEL
+ * and KILN_OPS, the suffix of the level's operators. The rest of the program, which names no kernel, is compiled with
+ * the lowest level, with KILN_ALL. There a kernel's name stands for that of the chosen level. Entries of the table of
+ * steps contain an operator's offset in struct Kernels. */
 static void
 put_kernel_tables(Emit *e)
 {
@@ -431,7 +431,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 cx_rt(e->cx)->torch, cx_rt(e->cx)->engine, !cx_rt(e->cx)->grad);
 }
 
-/* Writes main for a program, or the functions of its header for a library. */
+/* Writes main for a program, or the functions of NAME.h for a library. */
 static void
 put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
@@ -451,14 +451,15 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 const char *const emit_own[] = { "rt_tiles", "rt_cast_dense", "rt_quantized", "rt_lazy", "rt_do", "rt_read_other",
 	"rt_write_other", "rt_format_other", "rt_close_other", "rt_build_other", "rt_texts", NULL };
 
-/* Is it a tensor or None? */
+/* Whether the type is Tensor or Optional[Tensor]. */
 static bool
 is_tensor_type(const Type *t)
 {
 	return t->kind == TYPE_TENSOR || (t->kind == TYPE_OPTIONAL && is_tensor_type(t->of[0]));
 }
 
-/* Notes which kinds of arguments, results and constants occur besides tensors. Only main() prints and compares. */
+/* Notes which kinds of arguments, results and constants occur besides tensors. Only main() prints results and compares
+ * them. */
 static void
 put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_main)
 {
@@ -480,7 +481,7 @@ put_others(Emit *e, const EmitMethod *methods, int n, bool instance, bool has_ma
 	out_line(&e->tail, "RtBuildOther *const rt_build_other = %s;", e->holders ? "rt_build_any" : "0");
 }
 
-/* Does any specialized code call kernels of the runtime, or is there no specialized code? */
+/* Whether specialized code calls kernels of the runtime. Also true if there is no specialized code. */
 static bool
 calls_runtime(const Emit *e)
 {
@@ -491,10 +492,11 @@ calls_runtime(const Emit *e)
 	return calls;
 }
 
-/* Chooses the runtime's tiles for products. A program for wide vectors runs only on machines that have them. One for
- * narrow vectors, and an emitted text, may run on any. tcc links objects that gcc has compiled, but not in an emitted
- * text. Programs that were shown no doubles have no tiles for them; results are the same. If everything that the
- * program was shown is fast, products in generic code only have the tile for all machines. */
+/* Chooses the runtime's tiles for products. A program for wide vectors runs only on machines that have them, so it
+ * needs one tile size. A program for narrow vectors, or emitted text, may run on any machine. tcc links objects that
+ * gcc has compiled, except for emitted text, which then has no tiles. Tiles for doubles are left out if no
+ * specialization has doubles; results are the same without them. If the program has several levels, its launches are
+ * short and no specialization calls the runtime, products in generic code only have the smallest tile. */
 static void
 put_tiles(Emit *e, bool text)
 {
@@ -515,8 +517,8 @@ put_tiles(Emit *e, bool text)
 	out_line(&e->tail, "#else\nconst RtTiles *const rt_tiles[] = { &rt_tiles_16%s, 0 };\n#endif", which);
 }
 
-/* Leaves out parts of the runtime for operands that cannot occur in this program, or that occur only in generic code,
- * where other parts do the same. */
+/* Leaves out parts of the runtime that handle operands which cannot occur in this program. Also leaves out parts that
+ * only generic code would use, if other parts do the same work. */
 static void
 put_runtime_parts(Emit *e, const EmitMethod *methods, int n, const BuildOptions *o, bool instance)
 {
@@ -544,7 +546,7 @@ append_section(Buf *text, const Out *part, const char *title)
 	buf_add(text, at, n);
 }
 
-/* Returns the names of the methods, and why they have only generic code, for rt/info.c. */
+/* Returns the names of the methods, each with the reason why it has only generic code, for rt/info.c. */
 static const RtMethod *
 about_methods(const Emit *e, const EmitMethod *m, int n)
 {
@@ -600,7 +602,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	return e;
 }
 
-/* Writes the sizes that vblock.h's products use in this program. */
+/* Defines the macros that set the sizes of vblock.h's products in this program. */
 void
 emit_panels(const Emit *e, Buf *b)
 {
@@ -614,7 +616,7 @@ emit_panels(const Emit *e, Buf *b)
 		buf_printf(b, "#define VC_DEEP %lld\n", (long long)e->deep);
 }
 
-/* Declares kernels. Levels other than the lowest do not use them. */
+/* Declares kernels. In levels above the lowest they are unused. */
 static void
 declare_kernels(const Emit *e, Buf *b)
 {
@@ -623,7 +625,7 @@ declare_kernels(const Emit *e, Buf *b)
 			   e->launched.at[i]);
 }
 
-/* Joins all parts in the order of the C file. */
+/* Joins all parts of the text in the order of the C file. */
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
@@ -664,8 +666,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	return b;
 }
 
-/* Does the method need its module? Code whose first instruction drops it reads nothing of it, because attributes that
- * no code writes are constants. */
+/* Whether the method reads its module. If not, the code's first instruction drops it: attributes that no code writes
+ * are constants. */
 static bool
 needs_self(const EmitMethod *m)
 {
@@ -680,7 +682,8 @@ needs_self(const EmitMethod *m)
 	return true;
 }
 
-/* Writes the files that were saved with the model. Their bytes become weights, because they may be large. */
+/* Writes the files that were saved with the model. Their bytes are stored among the weights, because they may be
+ * large. */
 static void
 put_extra(Emit *e, const Module *m)
 {

@@ -1,9 +1,9 @@
 /*
- * C expressions in the steps of a specialized function: addresses and boxes of values, lines of the model.
+ * Writes C expressions in the steps of a specialized function: addresses and boxes of values, and lines of the model.
  *
- * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it needs a box.  The
- * box is borrowed if the step does not keep it.  Else it is a view of its storage's box, or a copy if it is in the
- * arena.  Numbers of a dynamic plan are in arrays at the beginning of the function.
+ * A planned tensor is an address: arena + offset, the weights, or an argument's data. As an IValue it needs a box. If
+ * the step does not keep the box, it is borrowed. Otherwise it is a view of its storage's box, or a copy if the tensor
+ * is in the arena. Numbers that depend on sizes are in arrays at the beginning of the function.
  */
 #include "writer.h"
 
@@ -50,7 +50,8 @@ add_constant(Writer *w, IValue v)
 	return index;
 }
 
-/* Index of a constant of a dynamic specialization. All samples ask for the same constants in the same order. */
+/* Returns the index of a constant of a dynamic specialization. All samples ask for the same constants in the same
+ * order. */
 static int
 shared_constant(Writer *w, IValue v)
 {
@@ -65,7 +66,7 @@ shared_constant(Writer *w, IValue v)
 			fail_lacks(p->cx, (Range){ 0 }, "a constant depends on dynamic sizes");
 		return k->index;
 	}
-	/* The same constant again has the same index. */
+	/* A constant that was requested before has the same index. */
 	for (int i = 0; i < l->at.n; i++)
 		if (l->at.at[i].value.tag == v.tag && l->at.at[i].value.u.p == v.u.p && rt_counted(v)) {
 			vec_push(p->cx->arena, &l->at, l->at.at[i]);
@@ -193,7 +194,7 @@ c_buffer(Writer *w, const Value *v)
 	return arena_printf(w->a, "%s - %s", c_address(w, v, 0), c_number(w, tensor_offset(plan_tensor(w->p, v))));
 }
 
-/* Returns the box that a buffer's tensors are views of. */
+/* Returns the box of which a buffer's tensors are views. */
 const char *
 c_base_box(Writer *w, const Buffer *b)
 {
@@ -212,7 +213,8 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* A view that overlaps itself must not be written to, although its base may be. So it has its own box. */
+/* Returns whether the buffer's base box has v's type, so that v needs no view. A view that overlaps itself must not be
+ * written to, although its base may be. So it needs its own box. */
 bool
 c_is_base(Writer *w, const Value *v, const Buffer *b)
 {
@@ -231,7 +233,7 @@ c_is_base(Writer *w, const Value *v, const Buffer *b)
 	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
 }
 
-/* Returns a list that may contain dynamic sizes. */
+/* Returns an expression for a list of ints. The numbers may depend on sizes. */
 static const char *
 list_of_ints(Writer *w, const RtList *l)
 {
@@ -321,7 +323,7 @@ c_box(Writer *w, const Value *v, bool keep)
 
 /* ---- the model's lines -------------------------------------------------------------------------------------- */
 
-/* Is the place in the same line of the same file as the range? */
+/* Whether the place is in the same file and line as the range. */
 static bool
 is_line(const RtCode *c, int place, Range at, int line)
 {
@@ -330,8 +332,8 @@ is_line(const RtCode *c, int place, Range at, int line)
 	return p->line == line && p->file && p->line_text && at.src->name && strstr(at.src->name, c->text + p->file);
 }
 
-/* Rates how well a place fits: 0 for not at all. Higher if the program has it, if it was called from the same place as
- * the node, and if it starts at the same column. */
+/* Rates how well a place fits a node. 0 if it is on another line. The rating is higher if the program has the place
+ * already, if it has the same callers as the node, and if it is in the same column. */
 static int
 fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line)
 {
@@ -346,7 +348,7 @@ fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line
 	return 1 + (row[place] ? 4 : 0) + (!caller && !f ? 2 : 0) + (c->place[place].column == range_column(n->at));
 }
 
-/* Returns the place that fits best, the first one among equals. */
+/* Returns the place with the best rating, the first one among equals. */
 static uint32_t
 best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node *n, int line)
 {
@@ -360,8 +362,8 @@ best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node
 	return found;
 }
 
-/* Returns the index of the node's line in the generic code's places, for errors and guards. It is the node's own place,
- * or one of its line with the same caller, or any of its line. */
+/* Returns the index of the node's line among the generic code's places, for errors and guards. Prefers the node's own
+ * place, then one of its line with the same caller, then any of its line. */
 static uint32_t
 code_place_of(Writer *w, const Node *n)
 {
@@ -412,9 +414,9 @@ write_remark(Writer *w)
 	w->remark = NULL;
 }
 
-/* ---- rows of --info --------------------------------------------------------------------------------------------- */
+/* ---- descriptions of steps for --info --------------------------------------------------------------------------- */
 
-/* Returns the node's line, without paths of this machine: "code/__torch__/net.py:12". */
+/* Returns the node's file and line without paths of this machine: "code/__torch__/net.py:12". */
 static const char *
 line_of(Writer *w, const Node *n)
 {
@@ -426,7 +428,7 @@ line_of(Writer *w, const Node *n)
 	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
 }
 
-/* Returns the line of the source that the archive was made from: "net.py:7". "" if the archive does not record it. */
+/* Returns the file and line that the archive was made from: "net.py:7". "" if the archive does not record them. */
 static const char *
 source_line(Writer *w, const Node *n)
 {
@@ -463,7 +465,7 @@ call_name(Writer *w, const Node *n)
 	return arena_printf(w->a, "%s#%d", n->kind->name, w->e->nlaunch++);
 }
 
-/* ---- lines that many steps share --------------------------------------------------------------------------------- */
+/* ---- C that many steps share ------------------------------------------------------------------------------------- */
 
 void
 write_unless(Writer *w, const char *failed)

@@ -1,13 +1,14 @@
 /*
- * Steps that call the runtime: an operator's kernel or body, or the body of one of the interpreter's instructions.
+ * Writes steps that call the runtime: an operator's kernel or body, or the body of one of the interpreter's
+ * instructions.
  *
- * All are rows of the specialization's table of steps (cgen_step.c).
+ * All of them are entries of the specialization's table of steps (cgen_step.c).
  */
 #include "writer.h"
 
 #include <string.h>
 
-/* ---- lines that many steps share ----------------------------------------------------------------------------- */
+/* ---- C that many steps share --------------------------------------------------------------------------------- */
 
 void
 write_assign(Writer *w, const Value *v, const char *expression)
@@ -39,7 +40,7 @@ write_boxes(Writer *w, const Node *n, int step)
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-/* Does the step only move references, without reading elements of tensors? */
+/* Whether the step only moves references and reads no elements of tensors. */
 static bool
 moves_references(const Node *n)
 {
@@ -53,7 +54,8 @@ moves_references(const Node *n)
 	return false;
 }
 
-/* Does a step of the runtime read and write no tensor but its operands, whose buffers are all known? */
+/* Whether a step of the runtime reads and writes no tensors but its operands, and the buffers of all operands are
+ * known. */
 static bool
 is_confined(Writer *w, const Node *n)
 {
@@ -66,7 +68,7 @@ is_confined(Writer *w, const Node *n)
 	return true;
 }
 
-/* Writes C before a step of the runtime that updates the host's copy of what the step may read. */
+/* Writes C before a step of the runtime that copies from the GPU what the step may read and the host does not have. */
 static void
 write_before_call(Writer *w, const Node *n)
 {
@@ -84,7 +86,7 @@ write_before_call(Writer *w, const Node *n)
 	}
 }
 
-/* Writes C after such a step: what it may have written is newer on the host. */
+/* Writes C after a step of the runtime: marks what the step may have written as newer on the host. */
 static void
 write_behind_call(Writer *w, const Node *n)
 {
@@ -97,7 +99,7 @@ write_behind_call(Writer *w, const Node *n)
 		out_line(&w->out, "rt_cuda_all_written(cx);");
 }
 
-/* Writes a call. keep: the operands may outlive the step. */
+/* Writes a call of the runtime. `keep` tells whether the operands may outlive the step. */
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
 {
@@ -117,8 +119,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 		vec_push(w->a, &w->p->host, ((HostStep){ n, "it is a call of the runtime" }));
 }
 
-/* Returns how the kernel uses arguments that may be conjugate or negative views. `first` results of a body precede
- * them. */
+/* Returns how the kernel uses arguments that may be conjugate or negative views. `first` is the number of a body's
+ * results before them. */
 static uint32_t
 unknown_use(Writer *w, const Node *n, int first)
 {
@@ -130,9 +132,9 @@ unknown_use(Writer *w, const Node *n, int first)
 	return use;
 }
 
-/* Returns the C name of a kernel that a specialization calls, of the level that runs. Kernels without tensor results
- * are the same for all levels. They have no loops, and a copy of each would also copy the printing and converting of
- * values. */
+/* Returns the C name of a kernel that a specialization calls, for the level chosen at start. Kernels without tensor
+ * results are the same for all levels. They have no loops, and a copy of each would also copy the code that prints and
+ * converts values. */
 static const char *
 called_symbol(Emit *e, const Op *op)
 {
@@ -146,7 +148,7 @@ called_symbol(Emit *e, const Op *op)
 	return symbol;
 }
 
-/* Returns the members of an RtStep that name a row's kernel. */
+/* Returns the members of an RtStep that name the operator's kernel. */
 static const char *
 by_kernel(Writer *w, const Op *op, uint32_t use)
 {
@@ -159,7 +161,7 @@ by_kernel(Writer *w, const Op *op, uint32_t use)
 	return use ? arena_printf(w->a, "%s, .use = 0x%x", text, use) : text;
 }
 
-/* Writes an in-place or out= row that uses a body. */
+/* Writes an in-place or out= operator whose base operator has a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
 {
@@ -188,8 +190,8 @@ is_wait(const Node *n)
 	return node_is(n, aten_wait) || node_is(n, prim_awaitable_wait);
 }
 
-/* Writes a step that runs the body of an instruction (rt/bodies.c). what: a member of RtWhat and its value, ".n =
- * 3". */
+/* Writes a step that runs the body of an instruction (rt/bodies.c). `what` is a member of RtWhat with its value, such
+ * as ".n = 3". */
 static void
 write_body(Writer *w, const Node *n, const char *name, const char *what, bool keep)
 {
@@ -209,7 +211,7 @@ what_number(Writer *w, int64_t n)
 	return arena_printf(w->a, ".n = %lld", (long long)n);
 }
 
-/* Writes aten::wait. It checks its value, which a row's kernel does not do. */
+/* Writes aten::wait. The instruction's body checks the value's type, which a kernel would not do. */
 static void
 write_wait(Writer *w, const Node *n)
 {
@@ -245,9 +247,10 @@ write_op(Writer *w, const Node *n)
 		write_row(w, n);
 }
 
-/* ---- prim --------------------------------------------------------------------------------------------------- */
+/* ---- prim operators ----------------------------------------------------------------------------------------- */
 
-/* Writes a list or tuple. A list that only a kernel reads is written at its use, so that its boxes may borrow. */
+/* Writes a list or tuple. If only a kernel reads a list, it is written at its use, so that its elements may be
+ * borrowed. */
 static void
 write_sequence(Writer *w, const Node *n)
 {
@@ -336,7 +339,7 @@ write_task(Writer *w, const Node *n, const char *body)
 		   true);
 }
 
-/* Writes a node that makes or unpacks values, by the body of an instruction. Returns false for other nodes. */
+/* Writes a node that makes or unpacks values, as the body of an instruction. Returns false for other nodes. */
 static bool
 write_of_values(Writer *w, const Node *n)
 {
@@ -354,7 +357,7 @@ write_of_values(Writer *w, const Node *n)
 		write_isinstance(w, n);
 	} else if (node_is(n, prim_DictConstruct)) {
 		write_body(w, n, "dict", what_type(w, n->out[0]->type), true);
-		w->p->calls.n--;                       /* a container, like tuples and lists */
+		w->p->calls.n--;    /* not counted as a call: it only makes a container, like tuples and lists */
 	} else if (node_is(n, prim_GetAttr)) {
 		write_attribute(w, n, "get");
 	} else if (node_is(n, prim_SetAttr)) {
@@ -369,7 +372,7 @@ write_of_values(Writer *w, const Node *n)
 	return true;
 }
 
-/* Writes any other node that the interpreter has an instruction for. */
+/* Writes any other node for which the interpreter has an instruction. */
 void
 write_prim(Writer *w, const Node *n)
 {

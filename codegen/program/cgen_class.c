@@ -1,8 +1,7 @@
-/* codegen/program/cgen_class.c - definitions of the classes that types, values and codes name
+/* codegen/program/cgen_class.c - defines the classes that types, values and codes name
  *
  * A class refers to the codes of its methods, a code to constants, and their types to classes. So emit_class only names
- * a class, and emit_classes defines all of them last.
- */
+ * a class, and emit_classes defines all of them last. */
 #include "program.h"
 
 static void
@@ -42,8 +41,8 @@ put_members(Emit *e, const char *name, const RtClass *c)
 	buf_free(&b);
 }
 
-/* Writes a class. Slots of a module that no code reads have lost their values. Their type is Any, so their class is not
- * needed. */
+/* Writes the definition of a class. Slots of a module that no code reads have no values. Their type is written as Any,
+ * so that their classes are not needed. */
 static void
 put_class(Emit *e, const char *name, const RtClass *c)
 {

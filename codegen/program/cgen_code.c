@@ -1,8 +1,9 @@
 /*
- * The generic program: the interpreter's Code as constant data.
+ * Writes the generic program: the interpreter's Code as constant data.
  *
- * A Code becomes a few arrays and one RtCode; every instruction has a comment with its text, and the first one of a
- * model's line the text of that line.  Kernels are referred to by name, so that only those used are linked.
+ * A Code becomes an RtCode and a few arrays. Every instruction has a comment with its text. The first instruction of a
+ * model's line also has the text of that line. Kernels are referred to by name, so that only the kernels used are
+ * linked.
  */
 #include "program.h"
 #include "../../ir/row.h"
@@ -98,7 +99,7 @@ describe_insn(Buf *b, const RtCode *c, const RtInsn *insn)
 		buf_printf(b, " -> %u", insn->arg);
 }
 
-/* Can the instruction raise? Otherwise it needs no place. */
+/* Whether the instruction can raise. If not, it needs no place. */
 static bool
 may_fail(const RtInsn *i)
 {
@@ -110,7 +111,7 @@ may_fail(const RtInsn *i)
 	}
 }
 
-/* Adds rows for place i, its original and its caller. Equal places share one. */
+/* Adds entries for place i, its original and its callers to the table of places. Equal places share one entry. */
 static void
 take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 {
@@ -224,10 +225,11 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	buf_free(&b);
 }
 
-/* The texts of places, one after the other. */
+/* Texts in the table of places, one after the other. */
 typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals, bytes; int n; } PlaceTexts;
 
-/* Returns the number of a text; 0 for none. Equal texts of a Code have the same address, so addresses are compared. */
+/* Returns the number of a text in the table. 0 for an empty text. Equal texts of a Code have the same address, so
+ * addresses are compared. */
 static uint32_t
 text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
@@ -252,15 +254,14 @@ put_packed(Buf *b, uint32_t n)
 	buf_printf(b, "%u, ", n);
 }
 
-/* Returns the encoded distance from row i to row `to`. 0 if `to` is 0, no row. */
+/* Returns the encoded distance from entry i to entry `to`. 0 if there is no entry (`to` is 0). */
 static uint32_t
 near(int i, int to)
 {
 	return to == 0 ? 0 : to > i ? 2 * (uint32_t)(to - i) : 2 * (uint32_t)(i - to) - 1;
 }
 
-/* Returns the name of an array with these contents: NAME_what, or that of an earlier Code with the same lines of the
- * model. */
+/* Returns the name of an array with this content: NAME_what, or the array of an earlier Code with the same content. */
 static const char *
 put_array(Emit *e, const char *type, const char *name, const char *what, const char *content)
 {
@@ -312,7 +313,7 @@ put_places(Emit *e, const char *name, const RtCode *c)
 	return arena_printf(e->cx->arena, ".packed_place = %s, .text = %s", place, text);
 }
 
-/* Writes an array of C expressions, or nothing if it is empty. */
+/* Writes an array of n C expressions. Writes nothing if n is 0. */
 static void
 put_table(Emit *e, const char *type, const char *name, const char *what, const char *const *item, int n)
 {
@@ -324,7 +325,7 @@ put_table(Emit *e, const char *type, const char *name, const char *what, const c
 	out_line(&e->code, "};");
 }
 
-/* Writes the tables of one Code. Their entries must be written already. */
+/* Writes the tables of one Code. What their entries refer to must be written already. */
 static void
 put_tables(Emit *e, const char *name, const RtCode *c)
 {

@@ -1,7 +1,8 @@
 /*
- * The GPU's part of a program: the text of its kernels, their images, and the tables that rt/cuda.c reads.
+ * Writes the GPU's part of a program: the text of its kernels, their images, and the tables that rt/cuda.c reads.
  *
- * `--emit cuda` wants the text alone, and a program that launches each kernel once on data of its sizes and times it.
+ * `--emit cuda` writes only the text, and a program that launches each kernel on data of the model's sizes and times
+ * it.
  */
 #include "program.h"
 
@@ -18,7 +19,7 @@ emit_quoted(Emit *e, const char *text)
 	return arena_text(e->cx->arena, &b);
 }
 
-/* ---- what somebody compiles by nvcc ------------------------------------------------------------------------------ */
+/* ---- the text for nvcc ------------------------------------------------------------------------------------------- */
 
 static const char timing[] =
 	"/* Launches each kernel on data of the model's sizes, random floats and zeros, and prints its time. */\n"
@@ -97,7 +98,7 @@ static const char timing[] =
 	"}\n"
 	"\n";
 
-/* Notes how a kernel is launched first, for the program that times it. */
+/* Adds a kernel's first launch to the program that times kernels. */
 void
 emit_gpu_launch(Emit *e, Plan *p, const CudaCall *call)
 {
@@ -141,7 +142,8 @@ timing_text(Emit *e)
 	return b.at;
 }
 
-/* A kernel need not use all that its head computes. */
+/* Returns the text of all kernels. A kernel need not use everything that its head computes, so warnings about unused
+ * variables are off. */
 static char *
 kernels_text(Emit *e, const char *path)
 {
@@ -158,7 +160,7 @@ kernels_text(Emit *e, const char *path)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The tables that --info prints of the device. */
+/* Writes the tables of steps and launches that --info prints for the device. */
 static void
 put_host_steps(Emit *e)
 {

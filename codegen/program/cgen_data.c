@@ -1,10 +1,10 @@
 /*
- * The constant data of an emitted program: types, classes, and values as rows of RtConst.
+ * Writes the constant data of a program: types, classes, and values as entries of type RtConst.
  *
- * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that
- * occurs again becomes an RT_AGAIN row, so that the program shares exactly the objects that the model shares.  Tensors
- * refer to a table of storages; storages of equal bytes share these bytes of the weights, which are read-only: the
- * first write to one makes a copy (rt_writable).
+ * Types and classes refer to each other in cycles, so all are declared before they are defined. A counted value that
+ * occurs again becomes an RT_AGAIN entry, so that the program shares exactly the objects that the model shares. Tensors
+ * refer to a table of storages. Storages with equal bytes share these bytes of the weights, which are read-only: the
+ * first write to a storage makes a copy (rt_writable).
  */
 #include "program.h"
 
@@ -46,7 +46,7 @@ put_c_int(Buf *b, int64_t i)
 		buf_printf(b, "%lldLL", (long long)i);
 }
 
-/* Returns the C name of one of rt's own types, or null. */
+/* Returns the C name of one of rt's own types. Null for other types. */
 static const char *
 basic_type(const RtType *t)
 {
@@ -60,7 +60,7 @@ basic_type(const RtType *t)
 	return names[t->kind];
 }
 
-/* Writes static const RtType *const NAME_of[] = { ... }; and the field names. */
+/* Writes the arrays of a type's parts and field names: static const RtType *const NAME_of[] = { ... }; */
 static void
 put_type_parts(Emit *e, Buf *b, const char *name, const RtType *t)
 {
@@ -126,7 +126,7 @@ put_c_texts(Buf *b, const char *name, const char *what, const char *const *text,
 	buf_puts(b, " };\n");
 }
 
-/* Only names a class. emit_classes defines it once all values and codes have been written. */
+/* Returns the C name of a class. emit_classes defines it once all values and codes have been written. */
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
@@ -147,7 +147,7 @@ is_module(const RtClass *c)
 	return c->info && c->info->module;
 }
 
-/* Does some code of the program read or write slot i of the class's objects? */
+/* Whether any code of the program reads or writes slot i of the class's objects. */
 static bool
 is_used(Emit *e, const RtClass *c, int i)
 {
@@ -170,7 +170,7 @@ emit_is_unread(Emit *e, const RtClass *c, int i)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Row {             /* A row, as an RtConst. */
+typedef struct Row {             /* An entry of the table of constants, as an RtConst. */
 	const char *tag;
 	int dtype, rank, flags;
 	int64_t n, index;
@@ -201,7 +201,7 @@ put_float(Emit *e, const char *tag, double f)
 	e->nrow++;
 }
 
-/* Writes the row of a container, whose n parts follow, or of a text of n bytes. */
+/* Writes the entry of a container whose n parts follow, or of a text of n bytes. */
 static void
 put_head(Emit *e, const char *tag, int64_t n, const char *p)
 {
@@ -303,8 +303,8 @@ put_enum(Emit *e, const RtEnum *en)
 	put_value(e, en->value);
 }
 
-/* Writes an object. A module's attributes are read only by code. So unread ones are left out, as are weights that were
- * folded into others. */
+/* Writes an object. Only code reads a module's attributes. So attributes that no code reads are left out, including
+ * weights that were folded into others. */
 static void
 put_object(Emit *e, const RtObject *o)
 {
@@ -341,7 +341,7 @@ emit_use(Emit *e, IValue v, WeightUse use)
 		emit_use(e, v.u.obj->slot[i], use);
 }
 
-/* Writes the rows of a value and its parts. */
+/* Writes the entries of a value and its parts. */
 static void
 put_value(Emit *e, IValue v)
 {

@@ -1,8 +1,9 @@
 /*
- * Writes the choice at entry: the specializations of a function, the most specific first, then the generic code.
+ * Writes the choice at entry: tries the specializations of a function, the most specific first, then runs the generic
+ * code.
  *
- * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
- * to must not overlap others, because the order of its reads and writes assumes this.
+ * A pattern becomes one C condition on the registers that hold the arguments. Arguments that a specialization writes to
+ * must not overlap others, because the order of its reads and writes assumes this.
  */
 #include "program.h"
 
@@ -74,23 +75,24 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 	}
 }
 
-/* A specialization to write. If it cannot be written, the generic code serves its arguments. */
+/* A specialization that is being written. If it cannot be written, generic code serves its arguments. */
 typedef struct OnePlan {
 	DynamicNames dynamic;    /* names of a dynamic specialization, which is made from samples */
-	DynamicNames dynamic_gpu;        /* the same for the GPU, if `cuda` is not null */
+	DynamicNames dynamic_gpu;        /* names of its GPU form, if `cuda` is not null */
 	Emit *emit;
 	Function *fn;
 	const Specialization *spec;
 	int index;
 	const char *code, *name, *cuda;
-	Plan *plan, *gpu;        /* gpu: null if the specialization has no GPU code, for the reason why_gpu */
-	Specialization *taken;   /* the dynamic specialization, with its last samples */
+	/* plans for the CPU and the GPU; `gpu` is null if there is no GPU code, for the reason why_gpu */
+	Plan *plan, *gpu;
+	Specialization *taken;   /* dynamic specialization that was written, with its last samples */
 	const char *why_gpu;
-	Cause why;               /* why the last dynamic specialization was refused; empty if none was */
+	Cause why;               /* why the last dynamic specialization tried was refused; empty if none was refused */
 } OnePlan;
 
-/* Returns the ranges of the symbols. If all samples have the same remainder, sizes with another one run the generic
- * code. */
+/* Returns a text of the symbols' ranges. If a symbol has the same remainder in all samples, the text says so, because
+ * sizes with another remainder run generic code. */
 static const char *
 ranges_text(Arena *a, const Sizes *z)
 {
@@ -115,7 +117,7 @@ values_text(Arena *a, const Sizes *z, int sample)
 	return text;
 }
 
-/* Describes a step without a generated kernel: its operator and the types of its arguments. */
+/* Returns a description of a step without a generated kernel: its operator and the types of its arguments. */
 static const char *
 call_text(Emit *e, const Node *n)
 {
@@ -126,7 +128,7 @@ call_text(Emit *e, const Node *n)
 	return arena_printf(e->cx->arena, "%s)", text);
 }
 
-/* Adds a step of GPU code that the host computes. Equal steps are counted. */
+/* Adds a step of GPU code that runs on the host. Equal steps are counted. */
 static void
 add_host_step(Emit *e, RtCudaStep step)
 {
@@ -142,7 +144,7 @@ add_host_step(Emit *e, RtCudaStep step)
 	vec_push(e->cx->arena, &e->host_steps, step);
 }
 
-/* Notes which part of specialization `index` runs on the GPU. */
+/* Notes which steps of specialization `index` run on the GPU. */
 static void
 note_device(Emit *e, const OnePlan *o, int index)
 {
@@ -155,7 +157,8 @@ note_device(Emit *e, const OnePlan *o, int index)
 		add_host_step(e, (RtCudaStep){ index, 1, p->host.at[i].node->kind->name, p->host.at[i].why });
 }
 
-/* Prints the calls of the runtime, each once. An unrolled loop has hundreds of equal ones. */
+/* Prints the steps that call the runtime, each different step once with its number. An unrolled loop has hundreds of
+ * equal ones. */
 static void
 say_calls(Emit *e, const char *method, int index, const Plan *p)
 {
@@ -200,7 +203,7 @@ note(Emit *e, const char *method, const OnePlan *o)
 		say_calls(e, method, o->index, p);
 }
 
-/* Writes the conditions on the instance, reg[0]. */
+/* Writes the conditions on the state of the instance, reg[0]. */
 static void
 put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguous)
 {
@@ -215,7 +218,8 @@ put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguou
 	}
 }
 
-/* May w, which a node writes to, share memory with the argument? Known tensors show it by their storage. */
+/* Whether w, which a node writes to, may share memory with the argument. Tensors with known storages share it only if
+ * these are equal. */
 static bool
 may_be(Plan *p, const Value *w, const Value *argument)
 {
@@ -238,7 +242,7 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 		if (!alias_node_writes(db, n))
 			continue;
 		for (int i = 0; i < n->nin && s && i < s->nargs; i++) {
-			/* Running statistics are written to, although the schema does not say so. */
+			/* Running statistics are written to, although the schema does not declare it. */
 			const bool written = node_writes_input(n, i) || !strncmp(s->args[i].name, "running_", 8);
 
 			if (written && may_be(p, n->in[i], argument))
@@ -251,12 +255,13 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 	return false;
 }
 
-/* A number or None has no memory. */
+/* Returns the registers of the arguments that the specialization writes to. An argument that is a number or None has no
+ * memory. */
 const char *
 emit_written(Emit *e, const Specialization *s, Plan *p, int *n, uint64_t *bits)
 {
 	const int first = function_first(p->fn);
-	Graph *g = p->graph;                     /* the graph whose values the plan knows; dynamic: a sample's */
+	Graph *g = p->graph;    /* the graph whose values the plan knows; for a dynamic plan, a sample's graph */
 	AliasDb *db = alias_db(g, e->cx->arena);
 	Buf b = { 0 };
 
@@ -299,7 +304,7 @@ plan_one(Cx *cx, void *arg)
 	o->name = emit_plan(o->emit, o->plan, o->index, o->code);
 }
 
-/* Plans and emits a specialization for the GPU; steps without a CUDA kernel run on the CPU. */
+/* Makes the plan of a specialization for the GPU and emits it. Steps without a CUDA kernel run on the CPU. */
 static void
 plan_cuda(Cx *cx, void *arg)
 {
@@ -309,7 +314,7 @@ plan_cuda(Cx *cx, void *arg)
 	o->cuda = emit_plan(o->emit, o->gpu, o->index, o->code);
 }
 
-/* Writes the GPU's form of a dynamic specialization. If it cannot be written, sets why_gpu. */
+/* Writes the GPU form of a dynamic specialization. If it cannot be written, sets why_gpu. */
 static void
 plan_cuda_dynamic(OnePlan *o)
 {
@@ -323,7 +328,7 @@ plan_cuda_dynamic(OnePlan *o)
 	}
 }
 
-/* Returns the lines that run a specialization and return its status. */
+/* Returns the C lines that run a specialization and return its status. */
 static const char *
 run_text(Emit *e, const OnePlan *o, int indent)
 {
@@ -338,7 +343,7 @@ run_text(Emit *e, const OnePlan *o, int indent)
 	return arena_text(e->cx->arena, &run.text);
 }
 
-/* Writes the end of the condition, and the branch that enters the specialization. */
+/* Writes the end of the condition and the branch that enters the specialization. */
 static void
 put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 {
@@ -359,7 +364,7 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 
 static const char also[] = " &&\n\t    ";                /* Separator before each condition. */
 
-/* Warns that this kind of code is missing, and why. Errors that are no lack end the build. */
+/* Warns that code of the kind `what` is missing, with the reason. An error other than EXIT_LACKS ends the build. */
 static void
 warn_lacks(Emit *e, const Function *fn, const char *what)
 {
@@ -368,7 +373,7 @@ warn_lacks(Emit *e, const Function *fn, const char *what)
 	fprintf(stderr, "kiln: warning: %s: %s: %s\n", fn->name, what, e->cx->err.what);
 }
 
-/* Notes the sizes that a refused dynamic specialization was for, if a smaller one was made instead. */
+/* Notes for which sizes a dynamic specialization was refused, if one for fewer sizes replaced it. */
 static void
 note_refused(const OnePlan *one, const Specialization *first)
 {
@@ -384,8 +389,8 @@ note_refused(const OnePlan *one, const Specialization *first)
 			      instead ? instead : "", cause_says(cx, &one->why)));
 }
 
-/* Returns false if the specialization cannot be written. Also if it is for sizes that were never profiled and has no
- * kernels. */
+/* Makes the plan of a specialization. Returns false if it cannot be written, or if it is for sizes that were never
+ * profiled and has no kernels. */
 static bool
 make_plan(OnePlan *one)
 {
@@ -408,8 +413,8 @@ make_plan(OnePlan *one)
 	return one->plan;
 }
 
-/* Writes the code that enters a specialization if its conditions hold. Returns the number of size symbols that they
- * bind. */
+/* Writes code that enters a specialization if its conditions hold. Returns the number of size symbols that the
+ * conditions bind. */
 static int
 put_specialization(Emit *e, Buf *text, const char *method, const OnePlan *one)
 {

@@ -1,12 +1,13 @@
 /*
- * Steps that run a kernel: an array of addresses, then rt_launch or, for the GPU, rt_cuda_launch.
+ * Writes steps that run a kernel: an array of addresses, then rt_launch, or rt_cuda_launch for the GPU.
  */
 #include "../kernel/lower.h"
 #include "writer.h"
 
 #include <string.h>
 
-/* Writes the check for an index out of range, after which the runtime's kernel runs and raises. */
+/* Writes a check of the flag for an index out of range. If it is set, the runtime's kernel runs and raises the
+ * error. */
 static void
 write_check(Writer *w, const Node *n)
 {
@@ -22,7 +23,8 @@ write_check(Writer *w, const Node *n)
 	out_close(&w->out);
 }
 
-/* Returns a comment on an address: "h0 (3, 64)". Dynamic plans have none, because the samples' texts must agree. */
+/* Returns a comment for an address: "h0 (3, 64)". Dynamic plans have no such comments, because the samples' texts must
+ * agree. */
 static const char *
 remark(Writer *w, const KernelArg *arg)
 {
@@ -49,8 +51,8 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* Returns an argument's address. With dynamic sizes an offset is written as a sum: each summand is a formula, but their
- * sum is not. */
+/* Returns the address of an argument. With dynamic sizes, the offset is written as a sum: each summand has a formula,
+ * but the sum has none. */
 static const char *
 argument_address(Writer *w, const KernelArg *arg)
 {
@@ -67,7 +69,7 @@ argument_address(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* Returns the C expression of an argument's address. Numbers are first stored in variables. */
+/* Returns the C expression of an argument's address. Stores numbers in variables first. */
 static const char *
 launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 {
@@ -84,7 +86,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
 
-/* Returns the bytes of a launch's tensors. -1 if it also reads packed weights. */
+/* Returns the number of bytes of a launch's tensors. -1 if it also reads packed weights. */
 static double
 bytes_named(Writer *w, const KernelCall *call)
 {
@@ -111,8 +113,8 @@ put_count(Buf *b, const char *key, double x)
 		buf_printf(b, ",\"%s\":%.0f", key, x);
 }
 
-/* Returns the name of a launch in the program's trace. With --bench-code it ends with a number, under which --info
- * describes it. */
+/* Returns the name of a launch in the program's trace. With --bench-code the name ends with the launch's number in
+ * --info. */
 static const char *
 launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
@@ -135,14 +137,15 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
 }
 
-/* Does a launch take less than about a microsecond on every processor? With dynamic sizes: at the largest ones. */
+/* Whether a launch takes less than about a microsecond on every processor. With dynamic sizes, the largest sizes
+ * decide. */
 static bool
 is_short(const Writer *w, const KernelCall *call)
 {
 	enum { FLOPS = 1 << 12, BYTES = 1 << 14, MORE = 16 };
 	const Counts *work = &call->work;
 	const bool product = call->schedule && call->schedule->micro;
-	const double flops = (product ? 1 : 16) * work->flops,          /* loops may call functions, which cost more */
+	const double flops = (product ? 1 : 16) * work->flops, /* loops count more, because they may call functions */
 		     more = w->p->dynamic && !w->p->dynamic->is_first ? MORE : 1;
 
 	return work->form && flops >= 0 && work->bytes >= 0 && flops <= more * FLOPS && work->bytes <= more * BYTES;
@@ -203,7 +206,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		w->e->scratch = call->scratch;
 }
 
-/* Writes the launches from i on that form one repeated sequence. Returns the index of the last. */
+/* Writes the launches from i on that are repeated together as a C loop. Returns the index of the last one. */
 static int
 write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 {
@@ -215,7 +218,7 @@ write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 	return i - 1;
 }
 
-/* Notes a constant that kernels read: the program sends it to the device when it is opened. */
+/* Notes a constant that kernels read. The program copies it to the device when it is opened. */
 static void
 note_gpu_constant(Writer *w, IValue v)
 {
@@ -227,7 +230,7 @@ note_gpu_constant(Writer *w, IValue v)
 	vec_push(w->a, &w->e->gpu_constants, index);
 }
 
-/* Bytes from a tensor's first element to the end of its last. */
+/* Returns the number of bytes from a tensor's first element to the end of its last. */
 static int64_t
 span_of(const RtTensor *t)
 {
@@ -238,7 +241,8 @@ span_of(const RtTensor *t)
 	return rt_numel(t) ? n * rt_dtypes[t->dtype].bytes : 0;
 }
 
-/* Offset of the argument's first element in its buffer, in bytes. With dynamic sizes, as in argument_address. */
+/* Returns the offset in bytes of the argument's first element in its buffer. With dynamic sizes, it is a sum as in
+ * argument_address. */
 static const char *
 argument_offset(Writer *w, const KernelArg *arg)
 {
@@ -253,8 +257,8 @@ argument_offset(Writer *w, const KernelArg *arg)
 	return text;
 }
 
-/* Writes { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }. With dynamic
- * sizes the span of a tensor with gaps is no product, so all of its buffer may be written. */
+/* Writes an RtCudaArg: { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }.
+ * With dynamic sizes, the length of a tensor with gaps is no product of sizes. Then the range is the whole buffer. */
 static void
 write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 {
@@ -305,7 +309,8 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->p->kernels++;
 }
 
-/* Gives a tensor that a kernel updates its own memory if it still shares the weights'. */
+/* Writes code that gives a tensor its own memory before a kernel updates it, if it still shares the memory of the
+ * weights. */
 static void
 write_unshare(Writer *w, const Node *n)
 {
@@ -318,7 +323,7 @@ write_unshare(Writer *w, const Node *n)
 	}
 }
 
-/* Finds the node's launches on the GPU: those that dynamic.c made, or new ones. */
+/* Returns the node's launches on the GPU: those that dynamic.c made, or new ones. */
 static int
 find_launches(Writer *w, const Node *n, CudaCall **calls, const char **why)
 {
@@ -333,7 +338,7 @@ find_launches(Writer *w, const Node *n, CudaCall **calls, const char **why)
 	return emit_cuda(w->e, w->p, n, *calls, why);
 }
 
-/* Returns false if the node has no GPU kernel and runs on the CPU. */
+/* Writes the node's kernels for the GPU. Returns false if it has none and runs on the CPU. */
 static bool
 write_cuda_kernels(Writer *w, const Node *n)
 {
@@ -356,7 +361,7 @@ write_cuda_kernels(Writer *w, const Node *n)
 	return true;
 }
 
-/* Notes that buffers written by a CPU kernel are newer than the GPU's copies. */
+/* Writes C that marks the buffers written by a CPU kernel as newer than the GPU's copies. */
 static void
 write_stale_results(Writer *w, const Node *n)
 {

@@ -1,17 +1,18 @@
 /*
- * A specialized graph as a C function.
+ * Writes a specialized graph as a C function.
  *
  *    static int spec_0_forward(RtCx *cx, IValue *reg)
  *
- * Steps are in the order of the graph, each below a comment with the line of the model that it comes from.  Planned
- * tensors are addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel
- * takes an array of addresses; a call of the runtime takes boxes.  A failed guard puts the live values into registers
- * and continues in the generic code.  Values that a loop carries and results of an If have their own places and are
- * copied there at the end of a block.
+ * Steps are in the order of the graph, each below a comment with its line of the model. Planned tensors are addresses
+ * (arena + offset, weights, an argument's data). All other values are IValues in v[]. A kernel takes an array of
+ * addresses, a call of the runtime takes boxes. A failed guard stores the live values in registers and continues in
+ * generic code. Values that a loop carries and results of an If have their own buffers or slots, and are copied there
+ * at the end of a block.
  *
- * The function for the GPU has the same steps.  Any buffer may be newer on the device (rt/cuda_memory.c).  Before the
- * host reads one it is fetched (rt_cuda_home), and before a step that may read any tensor all are (rt_cuda_settle).
- * rt_cuda_written notes what the host writes.  Results and arguments are fetched once, at the end; state stays.
+ * The function for the GPU has the same steps. Any buffer may be newer on the device (rt/cuda_memory.c). rt_cuda_home
+ * fetches a buffer before the host reads it. rt_cuda_settle fetches all buffers before a step that may read any tensor.
+ * rt_cuda_written marks what the host writes. Results and arguments are fetched once, at the end. State stays on the
+ * device.
  */
 #include "writer.h"
 
@@ -21,7 +22,8 @@ static void write_block(Writer *, Block *);
 
 /* ---- guards ------------------------------------------------------------------------------------------------- */
 
-/* Returns the index of v's buffer among the arena buffers shared by several live values. -1 if it is not shared. */
+/* Returns the index of v's buffer among the arena buffers that several live values share. -1 if it is not among
+ * them. */
 static int
 shared_at(Writer *w, Buffer *const *shared, int n, const Value *v)
 {
@@ -48,8 +50,8 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 	return count;
 }
 
-/* Copies the arena buffers that several live tensors share. Sets boxed[] to expressions that make these tensors from
- * the copies. Returns the number of copies. */
+/* Writes copies of the arena buffers that several live tensors share. Sets boxed[] to expressions that make these
+ * tensors from the copies. Returns the number of copies. */
 static int
 write_shared(Writer *w, const Node *n, const char **boxed)
 {
@@ -72,7 +74,7 @@ write_shared(Writer *w, const Node *n, const char **boxed)
 	return count;
 }
 
-/* Returns C for an int or bool. */
+/* Returns a C expression for the truth of an int or bool. */
 static const char *
 truth_text(Writer *w, const Value *v)
 {
@@ -85,7 +87,7 @@ truth_text(Writer *w, const Value *v)
 	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
 }
 
-/* Opens the branch for a tensor of another type than expected. */
+/* Opens the branch for a tensor whose type is not the expected one. */
 static void
 open_type_guard(Writer *w, const Node *n)
 {
@@ -101,7 +103,7 @@ open_type_guard(Writer *w, const Node *n)
 		 t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
 }
 
-/* Opens the branch for another number than expected. */
+/* Opens the branch for a number that is not the expected one. */
 static void
 open_value_guard(Writer *w, const Node *n, IValue is)
 {
@@ -111,7 +113,7 @@ open_value_guard(Writer *w, const Node *n, IValue is)
 		out_open(&w->out, "if (%s != %s)", truth_text(w, n->in[0]), c_number(w, is.u.i));
 }
 
-/* Returns the expected type for the message. If sizes are dynamic, it does not name them. */
+/* Returns the expected type for a guard's message, without sizes if they are dynamic. */
 static const char *
 wanted_text(Writer *w, const Node *n, const Attr *value)
 {
@@ -163,7 +165,7 @@ write_bailout(Writer *w, const Node *n)
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
 
-/* Allocates a new tensor on every trip for a carried tensor that a list may keep. */
+/* Writes an allocation of a new tensor on every trip for a tensor that the loop carries, if a list may keep it. */
 static void
 renew_box(Writer *w, const Value *carried)
 {
@@ -173,15 +175,15 @@ renew_box(Writer *w, const Value *carried)
 		write_new_box(w, b, plan_tensor(w->p, carried));
 }
 
-/* A parallel move of planned tensors by copying bytes. Each source is read before it is overwritten. */
+/* A parallel move of planned tensors that copies bytes. Each source is read before it is overwritten. */
 typedef struct Moves {
 	Value *const *to, *const *from;
 	int n;
-	bool *waits;             /* by move: whether it is still to be written */
-	const char **kept;       /* by move: C name of the box that holds a copy of its source; null if there is none */
+	bool *waits;             /* whether the move is still to be written, by move */
+	const char **kept;    /* C name of the box with a copy of the move's source, by move; null if there is none */
 } Moves;
 
-/* Returns a pending move that reads what move i overwrites. -1 if there is none. */
+/* Returns a pending move that reads what move i overwrites. -1 if no move does. */
 static int
 reader_of(Writer *w, const Moves *m, int i)
 {
@@ -245,7 +247,7 @@ write_planned_moves(Writer *w, Value *const *to, Value *const *from, int n)
 		if (free >= 0)
 			write_move(w, &m, free);
 		else if (first >= 0)
-			put_aside(w, &m, reader_of(w, &m, first));       /* a cycle of moves */
+			put_aside(w, &m, reader_of(w, &m, first));       /* breaks a cycle of moves */
 	} while (first >= 0);
 	for (int i = 0; i < n; i++)
 		if (m.kept[i])
@@ -329,7 +331,7 @@ write_loop(Writer *w, const Node *n)
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 
-/* Does n return new tensors in planned buffers? A call of the runtime would not fill these. */
+/* Whether n returns new tensors in planned buffers. A call of the runtime would not fill these. */
 static bool
 has_place(Plan *p, const Node *n)
 {
@@ -379,7 +381,7 @@ write_block(Writer *w, Block *b)
 
 /* ---- the function ------------------------------------------------------------------------------------------- */
 
-/* Marks the buffers of a value that the function returns. False: the value may hold other tensors, too. */
+/* Marks the buffers of a value that the function returns. Returns false if the value may contain other tensors, too. */
 static bool
 mark_returned(Plan *p, const Value *v, bool *returned)
 {
@@ -396,7 +398,7 @@ mark_returned(Plan *p, const Value *v, bool *returned)
 	return all;
 }
 
-/* Offset of the buffer in the arena. -1: it is elsewhere. */
+/* Returns the offset of the buffer in the arena. "-1" if the buffer is elsewhere. */
 static const char *
 place_offset(Writer *w, const Buffer *b)
 {
@@ -406,7 +408,8 @@ place_offset(Writer *w, const Buffer *b)
 	       arena_printf(w->a, "%lld", (long long)b->offset);
 }
 
-/* Writes const RtCudaPlace place[]: size, arena offset and slot of every buffer, and whether it stays. */
+/* Writes const RtCudaPlace place[], with the size, arena offset and slot of every buffer, and whether it stays on the
+ * device. */
 static void
 write_places(Writer *w, Out *o, const bool *returned)
 {
@@ -436,7 +439,8 @@ find_returned(Writer *w)
 	return returned;
 }
 
-/* Writes the frame of a function for the GPU. The arena and, with dynamic sizes, s and at[] are there. */
+/* Writes the frame of a function for the GPU. The arena must be declared before it; with dynamic sizes, s and at[],
+ * too. */
 static void
 write_frame(Writer *w, Out *o)
 {
@@ -463,7 +467,7 @@ count_scopes(const Block *b)
 	return n;
 }
 
-/* Writes the function's body, without the arena. */
+/* Writes the function's body except the arena's declaration. */
 static void
 write_rest(Writer *w, Out *o)
 {

@@ -1,8 +1,8 @@
 /*
- * Writes calls of the runtime as rows of a table (rt/steps.c), instead of C for each.
+ * Writes calls of the runtime as entries of a table (rt/steps.c), instead of as C.
  *
- * An operand is a word.  An operand that no word can name is computed by the function into made[] before the step: a
- * tensor of dynamic sizes, or one with a newer copy on the GPU.  One call runs consecutive rows:
+ * An operand is one word. If no word can name it, the function computes it into made[] before the step. Such operands
+ * are tensors of dynamic sizes and tensors with a newer copy on the GPU. One call runs consecutive entries:
  *
  *    { .run = rt_step_row, .by.kernel = rt_topk, .line = 2149, .in = 30, .nin = 5, .nout = 2 },
  *    ...
@@ -16,8 +16,8 @@
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the register of an argument that is a tensor in buffer b. -1 if the argument is a container or there is
- * none. */
+/* Returns the register of an argument that is a tensor in buffer b. -1 if no argument is one, for example if b belongs
+ * to a container. */
 static int
 register_of(Writer *w, const Buffer *b)
 {
@@ -27,7 +27,7 @@ register_of(Writer *w, const Buffer *b)
 	return -1;
 }
 
-/* Returns an operand that is a constant. A step unpacks its weights, unless it reads them packed. */
+/* Returns the operand for a constant. Weights are unpacked, unless the step reads them packed. */
 static const char *
 value_operand(Writer *w, IValue v)
 {
@@ -35,7 +35,7 @@ value_operand(Writer *w, IValue v)
 			    c_weight(w, v));
 }
 
-/* Returns an operand for the box that a buffer's tensors are views of. Null if no operand word can name it. */
+/* Returns the operand for the box of which a buffer's tensors are views. Null if no operand word can name it. */
 static const char *
 base_operand(Writer *w, const Buffer *b)
 {
@@ -48,7 +48,7 @@ base_operand(Writer *w, const Buffer *b)
 	return NULL;
 }
 
-/* Adds a box to the table, once. */
+/* Adds a box to the table unless the table has it, and returns its operand. */
 static const char *
 add_box(Writer *w, const char *row)
 {
@@ -83,7 +83,7 @@ tensor_operand(Writer *w, const Value *v, const Buffer *b, bool keep)
 		keep ? "RT_BOX_COPY" : "RT_BOX_BORROW", type));
 }
 
-/* Adds a number that sizes may decide, and returns its operand. */
+/* Adds a number that may depend on sizes, and returns its operand. */
 static const char *
 add_number(Writer *w, const char *expression)
 {
@@ -123,7 +123,7 @@ constant_operand(Writer *w, const Value *v)
 	return value_operand(w, c);
 }
 
-/* Returns an operand whose value the function computes. */
+/* Returns an operand whose value the function computes before the step. */
 static const char *
 made_operand(Writer *w, const char *expression)
 {
@@ -154,7 +154,7 @@ add_word(Writer *w, const char *word)
 	w->tables.noperand++;
 }
 
-/* Begins the operands of a step or guard; returns the index of the first. */
+/* Begins the operands of a step or guard. Returns the index of the first one. */
 static int
 begin_operands(Writer *w)
 {
@@ -165,7 +165,7 @@ begin_operands(Writer *w)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Adds the operands of a node; returns their number. */
+/* Adds the operands of a node. Returns their number. */
 static int
 add_inputs(Writer *w, const Node *n, const bool *keep)
 {
@@ -203,7 +203,7 @@ add_outputs(Writer *w, const Node *n)
 	}
 }
 
-/* Writes the call that runs the step, or extends the last call to run it, too. */
+/* Writes the call of rt_steps that runs the step, or extends the last such call to run it, too. */
 static void
 write_run(Writer *w)
 {
@@ -222,7 +222,7 @@ write_run(Writer *w)
 	r->end = text->n;
 }
 
-/* Handles results once they are in their slots. In a test build their known types are checked. */
+/* Writes code that handles results once they are in their slots. Test builds also check the results' known types. */
 static void
 write_results(Writer *w, const Node *n)
 {
@@ -281,7 +281,7 @@ add_guard(Writer *w, const Node *n, const char *const *boxed, const char *why)
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-/* tcc cannot count the elements of an array of structs itself. */
+/* Writes a table of n entries. n is written, because tcc cannot count the elements of an array of structs. */
 static void
 put_table(Out *o, const char *type, const char *name, int n, const Buf *rows)
 {

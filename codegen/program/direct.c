@@ -1,17 +1,18 @@
 /*
- * A specialization that consists of kernels only is also written as a function of addresses:
+ * Writes a specialization that consists of kernels only as a function of addresses, too:
  *
  *    static int spec_0_forward_run(RtCx *cx, const void *const *in, void *const *out)
  *
- * A library's typed function calls it directly, without frame, entry checks and boxes.  Its parameter types already
- * guarantee what these would check.  The function cannot fail on its data, write to an argument or read attributes.
- * The ordinary function makes boxes for its results and calls it, too.
+ * A library's typed function calls it directly, without frame, entry checks and boxes. Its parameter types already
+ * guarantee what these would check. The function cannot fail on its data, write to an argument or read attributes. The
+ * ordinary function makes boxes for its results and then calls it.
  */
 #include "writer.h"
 
 #include <string.h>
 
-/* Is it a tensor with a buffer, one that only an epilogue or prologue reads, a constant, or a list of such? */
+/* Whether v needs no code here: it has a buffer, only an epilogue or prologue reads it, it is a constant, or it is a
+ * list of such values. */
 static bool
 is_settled(Plan *p, const Value *v)
 {
@@ -23,7 +24,7 @@ is_settled(Plan *p, const Value *v)
 	       p->absorbed[v->node->id];
 }
 
-/* Is it a kernel that always succeeds and writes only to its results, or no step at all? */
+/* Whether the node is a kernel that always succeeds and writes only to its results, or needs no step. */
 static bool
 is_sure(Plan *p, const Node *n)
 {

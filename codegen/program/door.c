@@ -1,22 +1,22 @@
 /*
  * Writes a library: tables for rt/door.c, and the functions of NAME.h that pass them to it.
  *
- * Arguments and results are leaves in the order of their keys, as rt/args.c reads and writes them.  Their dtypes and
- * sizes are those of the first specialization, except that a size that another one leaves open is "any".  Anything that
- * no specialization knows comes from the declared types.
+ * Arguments and results are leaves in the order of their keys, as rt/args.c reads and writes them. Their dtypes and
+ * sizes are those of the first specialization. If another specialization accepts other values of a size, the size is
+ * "any". Facts that no specialization knows come from the declared types.
  */
 #include "door.h"
 
 #include <string.h>
 
-enum { TYPED_MOST = 16 };                /* most parameters of a typed function, as in rt/door.c */
+enum { TYPED_MOST = 16 };                /* largest number of parameters of a typed function, as in rt/door.c */
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Leaves {
 	Arena *arena;
 	DoorLeaves *to;
-	bool open;               /* whether other sizes are accepted, too */
+	bool open;               /* whether sizes other than those of the first specialization are accepted */
 } Leaves;
 
 static RtDtype
@@ -53,7 +53,7 @@ add_number(Leaves *l, const char *key, const RtType *t, int ndim)
 	vec_push(l->arena, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
 }
 
-/* Adds a leaf if a value of this type is always one array. Returns false if its parts are leaves. */
+/* Adds a leaf if a value of this type is always one array. Returns false if the value's parts are the leaves. */
 static bool
 add_whole(Leaves *l, const char *key, const RtType *t)
 {
@@ -100,7 +100,7 @@ add_open(Leaves *l, const char *key, const RtType *t)
 	vec_push(l->arena, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
 }
 
-/* Adds the leaves of an argument. Parts of lists are only known from a specialization. Parts of dicts are unknown. */
+/* Adds the leaves of an argument. Only a specialization knows the parts of a list. The parts of a dict are unknown. */
 static void
 add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
 {
@@ -132,7 +132,7 @@ tensor_of(Plan *p, const Value *v)
 	return t ? t : k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 }
 
-/* Adds the leaves of a result. v: null if no specialization has it. */
+/* Adds the leaves of a result. v is null if no specialization has it. */
 static void
 add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 {
@@ -156,7 +156,7 @@ add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
 		add_open(l, key, t);
 }
 
-/* Returns a method's first exact specialization. Sets *open to whether others accept other sizes. */
+/* Returns a method's first exact specialization. Sets *open to whether other specializations accept other sizes. */
 static const DoorSpec *
 first_of(const Emit *e, const char *method, bool *open, const DoorSpec **dynamic)
 {
@@ -236,7 +236,7 @@ parameter_name(Arena *a, const char *given)
 		arena_printf(a, "%s_", name) : name;
 }
 
-/* Is the tensor's memory a C array of its elements? */
+/* Whether the tensor's memory is a C array of its elements. */
 static bool
 is_c_array(RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
@@ -262,7 +262,7 @@ add_node(Cx *cx, DoorTyped *t, bool result, DoorNode node)
 }
 
 /* An argument or a part of one. */
-/* n: length of a list; at: index in it */
+/* n is the length of the list that contains the argument, and `at` its index in it. n is -1 if it is not in a list. */
 typedef struct Place { const char *name, *key; int n, at; bool has_default, written; } Place;
 
 static Place
@@ -307,7 +307,7 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 	return true;
 }
 
-/* Is it a tuple or list that is constructed here and returned unchanged? */
+/* Whether the node makes a tuple or list that is returned unchanged. */
 static bool
 is_fixed(const Node *n)
 {
@@ -320,7 +320,8 @@ is_fixed(const Node *n)
 	return node_makes_parts(n);
 }
 
-/* Adds v, a tensor or tuples and lists of tensors. Returns false if it is anything else. */
+/* Adds the parameters of v, which is a tensor or nested tuples and lists of tensors. Returns false if v is anything
+ * else. */
 static bool
 typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, const char *key)
 {
@@ -354,7 +355,7 @@ typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
 	       typed_result(cx, t, s->plan, ret->in[0], "out", "out");
 }
 
-/* Is the plan a sequence of kernels, without calls of the runtime, guards, branches and loops? */
+/* Whether the plan is a sequence of kernels, without calls of the runtime, guards, branches and loops. */
 static bool
 is_straight_line(const Plan *p)
 {
@@ -364,7 +365,7 @@ is_straight_line(const Plan *p)
 	return !p->calls.n && !p->guards;
 }
 
-/* Returns the name of a function that differs from those of every library. */
+/* Returns the function's name for a method. The name differs from those of functions that every library has. */
 static const char *
 function_name(Arena *a, const Door *door, const char *method)
 {
@@ -373,7 +374,8 @@ function_name(Arena *a, const Door *door, const char *method)
 		"options", "leaf", "status", "bytes", "extra" };
 	const char *name = out_name(a, "", method), *made;
 	const size_t length = strlen(name);
-	bool is_taken = length > 3 && !strcmp(name + length - 3, "_in");         /* open_in; of plain functions each */
+	/* such as open_in; every plain function has a variant with this ending */
+	bool is_taken = length > 3 && !strcmp(name + length - 3, "_in");
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
@@ -433,7 +435,7 @@ door_make(Emit *e, const EmitMethod *m, int n, const BuildOptions *o, const char
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Returns C of an array of sizes; "0" if there are none. */
+/* Returns the C name of an array of sizes. "0" if there are none. */
 static const char *
 sizes(Emit *e, int ndim, const int64_t *dims)
 {
@@ -452,7 +454,7 @@ dl_type(Arena *a, const DoorLeaf *leaf)
 			    d->category == 'F' ? 2 : leaf->dtype == RT_u8 ? 1 : 0, d->bytes * 8);
 }
 
-/* Writes a table of leaves; returns their number. */
+/* Writes a table of leaves. Returns their number. */
 static int
 put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
 {
@@ -566,7 +568,7 @@ put_typed_functions(Emit *e, const Door *door, Texts *exported)
 	}
 }
 
-/* result type, name, parameters, and the call that it is passed to */
+/* result type, name, parameters, and the runtime's call to which they are passed */
 static const char *const functions[][4] = {
 	{ "RtDoor *", "open", "const RtDoorOptions *o, char *why, size_t n", "rt_door_open(&door, o, why, n)" },
 	{ "size_t", "bytes", "const RtDoorOptions *o", "rt_door_bytes(o)" },

@@ -1,26 +1,26 @@
 /*
  * Makes a dynamic specialization from the plans of its samples.
  *
- * Every sample is planned by the code that plans exact specializations.  The kernels of a node on all samples are
- * combined as data (kernel/unify.c) and printed once.  Forms that print their kernel at once, and the function itself,
- * write a mark for each number that may depend on sizes.  Then the samples' texts are equal, and their numbers are
- * lists of the same length.  A number that differs must be a product of sizes (opt/special/sizes.c), and its formula
- * replaces the mark.
+ * Every sample is planned by the code that plans exact specializations. The kernels of a node on all samples are
+ * combined as data (kernel/unify.c) and printed once. Forms that print their kernel at once, and the function itself,
+ * write a mark for each number that may depend on sizes. Then the samples' texts are equal, and their numbers are lists
+ * of the same length. A number that differs must be a product of sizes (opt/special/sizes.c), and its formula replaces
+ * the mark.
  *
  *    vc_product(begin, end, 0, @0, ...)   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
  *
- * A kernel that differs otherwise is refused: its node becomes a call of the runtime, and the plans are made
- * again.  The samples include both ends of the range in which the program uses the function.  So a form that is only
- * valid for small or large sizes is noticed.
+ * If the kernels of a node differ in another way, they are refused: the node becomes a call of the runtime, and the
+ * plans are made again. The samples include both ends of the range in which the program uses the function. So a form
+ * that is only valid for small or large sizes is noticed.
  */
 #include "dynamic.h"
 #include "../kernel/lower.h"
 
-/* ---- the same graph? --------------------------------------------------------------------------------------------- */
+/* ---- comparison of the samples' graphs --------------------------------------------------------------------------- */
 
 typedef struct Alignment { Dynamic *dynamic; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
-/* Notes where the samples differ. Returns false. */
+/* Records at which nodes the samples' graphs differ. Returns false. */
 static bool
 parts(Alignment *a, const Node *const *n, int k)
 {
@@ -135,7 +135,7 @@ take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
-/* Emits the unified kernel of call c. */
+/* Emits the kernel for call c that combines the samples' kernels. */
 static bool
 emit_unified(Dynamic *d, Sampled *s, int c)
 {
@@ -149,7 +149,8 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 	return k;
 }
 
-/* Emits the epilogue of call c, which has the call's arguments. Returns its name, or null. */
+/* Emits the epilogue of call c, which uses the call's arguments. Returns its name. Null if the samples have no common
+ * epilogue. */
 static const char *
 emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 {
@@ -163,7 +164,7 @@ emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 	return k && kernel_ends_rows(k) ? emit_block(d->emit, k, first->place, s[0].calls[c].args.n) : NULL;
 }
 
-/* Emits the printed kernel of call c, with formulas for numbers that differ. */
+/* Emits call c's kernel, which was printed at once, with formulas for numbers that differ. */
 static bool
 emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
 {
@@ -206,7 +207,7 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	return true;
 }
 
-/* Sets the common kernels of the node's calls on all samples. Returns false if there are none. */
+/* Sets the kernels of the node's calls to common ones on all samples. Returns false if there are none. */
 static bool
 settle(Dynamic *d, Sampled *s)
 {
@@ -235,9 +236,9 @@ settle(Dynamic *d, Sampled *s)
 	return true;
 }
 
-/* ---- kernels of the GPU ------------------------------------------------------------------------------------------ */
+/* ---- kernels for the GPU ----------------------------------------------------------------------------------------- */
 
-/* Finds the node's launches on sample k. Returns their number. */
+/* Computes the node's launches on sample k. Returns their number. */
 static int
 take_launches(Dynamic *d, int k, const Node *n, KernelCall *calls)
 {
@@ -251,7 +252,7 @@ take_launches(Dynamic *d, int k, const Node *n, KernelCall *calls)
 	return count;
 }
 
-/* Emits the kernel that launch c has on all samples, and sets it for each of them. */
+/* Emits a common kernel for launch c, and sets it on every sample. */
 static bool
 emit_launches(Dynamic *d, int i, const Sampled *s, int c)
 {
@@ -278,7 +279,7 @@ emit_launches(Dynamic *d, int i, const Sampled *s, int c)
 	return true;
 }
 
-/* Sets the node's launches on all samples. Returns false if it has none, or none in common. */
+/* Sets the node's launches on all samples. Returns false if it has none, or if they have no common kernels. */
 static bool
 settle_launches(Dynamic *d, int i)
 {
@@ -364,7 +365,7 @@ make_plans(Dynamic *d)
 	}
 }
 
-/* Makes plans until the kernels of all samples agree. */
+/* Makes the plans again until the kernels of all samples agree. */
 static void
 settle_all(Dynamic *d)
 {
@@ -380,7 +381,7 @@ settle_all(Dynamic *d)
 	} while (d->changed);
 }
 
-/* Returns the function's text. most: bytes of the arena at the largest sizes. */
+/* Returns the function's text. `most` is the size in bytes of the arena at the largest sizes. */
 static const char *
 function_text(Dynamic *d, const char *name, const char *code, const char *title, int64_t most)
 {
@@ -557,7 +558,7 @@ take_back(Emit *e, int64_t before)
 	}
 }
 
-/* The plan for the GPU has relations between sizes and a range of its own. */
+/* Copies the sizes. The plan for the GPU has its own relations between sizes and its own ranges. */
 static Sizes *
 copy_sizes(Arena *a, const Sizes *z)
 {

@@ -1,4 +1,4 @@
-/* codegen/program/dynamic.h - a dynamic specialization while it is made: dynamic.c, formulas.c */
+/* codegen/program/dynamic.h - a dynamic specialization in progress: dynamic.c, formulas.c, promise.c */
 #ifndef CODEGEN_PROGRAM_DYNAMIC_H
 #define CODEGEN_PROGRAM_DYNAMIC_H
 
@@ -10,34 +10,35 @@ typedef struct Dynamic {
 	Function *fn;
 	const Specialization *spec;
 	Sizes *sample_sizes;
-	struct SizeTable *sizes; /* symbols and sizes of its kernels */
+	struct SizeTable *sizes; /* symbols of the specialization and the sizes of its kernels */
 	int   n;                 /* number of samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes except constants, in the same order */
 	bool  changed;           /* whether a kernel was refused, so that plans must be made again */
 	bool  gpu;               /* whether it is a plan for the GPU */
-	bool  unjoined;          /* whether cats are not joined in place */
-	const char *why;         /* description of the last texts that differed */
+	bool  unjoined;          /* whether cats are copied and not joined in place */
+	const char *why;         /* description of how the last texts differed */
 } Dynamic;
 
 /* ---- formulas.c ---- */
 
 typedef struct Formulas {        /* The formulas in one text. */
 	Dynamic *dynamic;
-	Sizes   sizes;               /* sizes d->z and those that plan_ceil added */
-	int16_t of[SIZE_ATOMS];  /* by atom: index in s[]; counts come after all atoms of the function */
+	Sizes   sizes;               /* sizes of the samples, and those that plan_ceil added */
+	int16_t of[SIZE_ATOMS];  /* index in s[], by atom; counts come after all atoms of the function */
 	Vec(const char *) text;  /* C text of size0, size1 ... */
-	Vec(int) real;           /* atom of real0 ..., whose bits are those of a double */
-	const char *epilogue;    /* C name for marks of an epilogue */
+	Vec(int) real;           /* atom of real0 ...; the atom's value has the bits of a double */
+	const char *epilogue;    /* C name that replaces the marks of an epilogue */
 } Formulas;
 
-/* Begins formulas over the arguments of plan_ceil on the samples. Returns false if these calls differ in number. */
+/* Begins formulas over the values that plan_ceil was called with on the samples. Returns false if the samples made
+ * different numbers of such calls. */
 bool  formulas_begin(Dynamic *, Formulas *);
-/* Returns a formula for v, a value for each sample. Null if it is no product of sizes. */
+/* Returns a formula for v, which has one value for each sample. Null if v is no product of sizes. */
 const char *formulas_of(Formulas *, const int64_t *v);
 /* Replaces the marks in the samples' texts by numbers and formulas. Returns null and sets d->why if the texts differ or
- * a number is no formula. */
+ * a number has no formula. */
 const char *formulas_replace(Formulas *, const char *const *text);
 /* Returns the lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
@@ -48,8 +49,8 @@ typedef struct RtSizeBuffers { RtSizeBuffer *at; int n, cap; } RtSizeBuffers;
 /* Lists the arena's buffers, which must be alike in all samples' plans. Returns false and sets d->why if they are not,
  * or if their bytes are no products of sizes. */
 bool  dynamic_buffers(Dynamic *, RtSizeBuffers *);
-/* Cuts the symbols' ranges to the sizes that the program will accept, once all relations between sizes are known. If
- * too few remain, returns the reason. Else null. */
+/* Cuts the symbols' ranges to the sizes that the program will accept. All relations between sizes must be known.
+ * Returns the reason if too few sizes remain, otherwise null. */
 const char *promise_check(Dynamic *);
 
 #endif

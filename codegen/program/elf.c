@@ -1,10 +1,11 @@
 /*
- * ELF files of targets, by hand: writes the object with a program's weights, and reads built files.
+ * Writes and reads ELF files of all targets: writes the object with a program's weights, and reads built files.
  *
  * The object is written here and not by an assembler: tcc has no .incbin, and compiling megabytes of numbers as C takes
- * minutes.  Sections: null, .rodata (aligned to a cache line as its parts are; a larger alignment could cost a page of
- * padding), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5, and TIS ELF 1.2 for 32 bits:
- * the same fields in other widths, symbols in another order.  All targets have the lesser byte first.
+ * minutes. Its sections are: null, .rodata, .note.GNU-stack, .symtab, .strtab, .shstrtab. .rodata is aligned to a cache
+ * line, as its parts are, because a larger alignment could cost a page of padding. The format is that of ELF-64 Object
+ * File Format 1.5, and of TIS ELF 1.2 for 32 bits, whose fields have other widths and whose symbols have another order.
+ * All targets are little-endian.
  */
 #include "program.h"
 
@@ -38,7 +39,7 @@ put_le(Buf *b, int bytes, uint64_t x)
 		buf_add(b, &(char){ (char)(x & 0xff) }, 1);
 }
 
-/* Writes a number as wide as an address. */
+/* Writes a number with the width of an address. */
 static void
 put_word(Buf *b, const ElfKind *k, uint64_t x)
 {
@@ -90,7 +91,7 @@ put_section(Buf *b, const ElfKind *k, const Section *s)
 	put_word(b, k, (uint64_t)s->align), put_word(b, k, (uint64_t)s->entry);
 }
 
-/* The only symbol: all of .rodata. */
+/* Writes the only symbol, which stands for all of .rodata. */
 static void
 put_symbol(Buf *b, const ElfKind *k, int64_t size)
 {
@@ -159,11 +160,11 @@ typedef struct Reading {
 	const unsigned char *at;         /* contents of the file */
 	int64_t n;
 	int     bits;                    /* 32 or 64; 0 if it is no ELF file */
-	int64_t sections;                /* offset of the section table */
+	int64_t sections;                /* offset in bytes of the section table */
 	int     nsection;
 } Reading;
 
-/* Reads a number; 0 outside the file. */
+/* Returns the number of `bytes` bytes at offset `at`. 0 outside the file. */
 static uint64_t
 read_le(const Reading *r, int64_t at, int bytes)
 {
@@ -176,7 +177,7 @@ read_le(const Reading *r, int64_t at, int bytes)
 	return x;
 }
 
-/* Opens a file; valid until reading_end. */
+/* Reads a file into memory. The result is valid until reading_end. */
 static Reading
 reading_of(Cx *cx, const char *path)
 {
@@ -219,7 +220,7 @@ section_at(const Reading *r, int i)
 			  .link = (int)read_le(r, at + 8 + 4 * w, 4) };
 }
 
-/* Returns the bytes from the first to the last section with code in [begin, end). */
+/* Returns the number of bytes from the first to the end of the last section with code in [begin, end). */
 static int64_t
 code_within(const Reading *r, int64_t begin, int64_t end)
 {
@@ -236,7 +237,7 @@ code_within(const Reading *r, int64_t begin, int64_t end)
 	return last > first ? last - first : 0;
 }
 
-/* Returns the bytes of code in executable segments, as a program itself reports them (rt/start.c). */
+/* Returns the number of bytes of code in executable segments, as a program itself reports it (rt/start.c). */
 static int64_t
 executed_segments(const Reading *r, bool mixed)
 {
@@ -297,7 +298,8 @@ elf_loaded_bytes(Cx *cx, const char *path)
 	return bytes;
 }
 
-/* Reports one symbol if it is visible, or undefined; weak ones need no definition. */
+/* Adds one symbol to the defined or undefined ones, if other objects can see it. Undefined weak symbols are left out,
+ * because they need no definition. */
 static void
 note_symbol(Cx *cx, const Reading *r, int64_t at, int64_t names, Texts *defined, Texts *undefined)
 {

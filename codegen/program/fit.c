@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED_MOST = 12 };                /* most tensors that a message lists */
+enum { NAMED_MOST = 12 };                /* largest number of tensors that a message lists */
 
 const char *
 node_place(Cx *cx, const Node *n)
@@ -48,7 +48,7 @@ plan_peak(const Plan *p)
 	return peak;
 }
 
-/* Returns the first value in the buffer. Null if it has no name. */
+/* Returns the first value stored in the buffer. Null if no value is stored there. */
 static const Value *
 value_in(Plan *p, const Buffer *b)
 {
@@ -129,7 +129,7 @@ typedef struct Call { const char *from, *to; } Call;
 typedef struct Depth { const char *name; int64_t bytes; bool entered; } Depth;
 typedef struct Calls { Vec(Depth) frame; Vec(Call) call; } Calls;
 
-/* Returns the quoted text after a word of a line. */
+/* Returns the quoted text that follows `word` in the line. Null if there is none. */
 static const char *
 quoted(Cx *cx, const char *line, const char *word)
 {
@@ -139,7 +139,7 @@ quoted(Cx *cx, const char *line, const char *word)
 	return close ? arena_strndup(cx->arena, open + 1, close - open - 1) : "";
 }
 
-/* Returns the stack frame's bytes from a label "...\\n312 bytes (static)"; 0 if it has none. */
+/* Returns the size in bytes of a stack frame from a label "...\\n312 bytes (static)". 0 if the label has none. */
 static int64_t
 frame_bytes(const char *label)
 {
@@ -168,7 +168,8 @@ calls_of(Cx *cx, const char *path)
 
 static int64_t deepest(Calls *, Depth *);
 
-/* Returns the stack's depth in bytes. A call through a pointer may reach any function that is not on the path to it. */
+/* Returns the depth of the stack in bytes. A call through a pointer may reach any function that is not on the path to
+ * it. */
 static int64_t
 deepest_call(Calls *c, const char *name)
 {

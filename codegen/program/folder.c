@@ -1,13 +1,13 @@
 /*
  * Writes a folder of C that can be passed on (--emit c): the text, its header, the runtime files that it needs,
- * weights, build.ninja and README.md. Everything is first written in the temporary folder (outputs.c).
+ * weights, build.ninja and README.md. All files are first written in the temporary folder (outputs.c).
  */
 #include "build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* most bytes of weights that are written as C, not as an object */
+enum { WEIGHTS_AS_TEXT = 1 << 20 }; /* largest number of bytes of weights that are written as C and not as an object */
 
 typedef struct Folder {
 	Build *build;
@@ -15,7 +15,7 @@ typedef struct Folder {
 	const ProgramText *text;
 	const BuildOptions *options;
 	Texts made;              /* names of the files written */
-	Texts objects;           /* objects that they are compiled to */
+	Texts objects;           /* names of the objects that these files are compiled to */
 	Texts runtime;           /* files of the runtime: sources and their headers */
 } Folder;
 
@@ -133,7 +133,8 @@ tools_of(const Folder *f)
 	return f->options->target == target_host() ? "" : f->options->target->tools;
 }
 
-/* Returns the options that select the processor `cpu`, each followed by a space. Null: the build's processor. */
+/* Returns the options that select the processor `cpu`, each followed by a space. If cpu is null, those of the build's
+ * processor. */
 static const char *
 cpu_of(const Folder *f, const char *cpu)
 {
@@ -155,7 +156,7 @@ cpu_of(const Folder *f, const char *cpu)
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
 static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
-/* Options that only GCC knows, for ninja, whose `cc` may be another compiler. */
+/* Options that only GCC knows, in a form for ninja, because `cc` may be another compiler. */
 static const char if_gcc[] = "$$(! $cc --version | grep -q 'Free Software' || echo %s)";
 
 static const char *
@@ -209,8 +210,8 @@ put_levels(Folder *f, Buf *b)
 	}
 }
 
-/* Writes rules for the runtime's objects. The runtime without its operators runs on any processor, because it checks
- * whether this one is sufficient. */
+/* Writes rules for the runtime's objects. Files outside of rt/ops are compiled for the lowest processor, because they
+ * check whether this one is sufficient. */
 static void
 put_objects(Folder *f, Buf *b)
 {
@@ -314,7 +315,7 @@ put_readme(Folder *f)
 	add_file(f, "README.md", &b);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole folder -------------------------------------------------------------------------------------------- */
 
 static const char *
 path_in(const Folder *f, const char *name)
@@ -322,7 +323,7 @@ path_in(const Folder *f, const char *name)
 	return arena_printf(f->cx->arena, "%s/%s", f->build->out, name);
 }
 
-/* Refuses to overwrite inputs, before any file is moved: the folder may contain the model. */
+/* Fails, before any file is moved, if a file would overwrite an input: the folder may contain the model. */
 static void
 refuse_overwrites(const Folder *f)
 {
@@ -364,7 +365,7 @@ folder_write(Build *b, const ProgramText *t)
 	place_all(&f);
 }
 
-/* Kernels for nvcc, what they include, and a program that times them. */
+/* Writes the kernels for nvcc, the headers that they include, and a program that times them. */
 void
 folder_write_cuda(Build *b, const ProgramText *t)
 {

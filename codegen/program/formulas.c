@@ -1,7 +1,6 @@
 /* codegen/program/formulas.c - merges the texts of a dynamic specialization's samples into one
  *
- * The texts are equal except for the numbers behind marks.  A number that differs becomes a formula over sizes.
- */
+ * The texts are equal except for the numbers at marks. A number that differs becomes a formula over sizes. */
 #include "dynamic.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 	return text;
 }
 
-/* Finds an expression. Prefers a product of the function's sizes to one with a count, and both to a sum. */
+/* Finds an expression for v. Prefers a product of the function's sizes to a product with a count, and both to a sum. */
 static bool
 express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
 {
@@ -44,8 +43,9 @@ formulas_of(Formulas *f, const int64_t *v)
 	return express(f, v, &e) ? formula_text(f, &e) : NULL;
 }
 
-/* Adds ties for a count whose x has the values v. If v also has a formula in the function's sizes, or x always has the
- * same remainder, the samples cannot tell the two apart. */
+/* Adds conditions on a count whose argument has the values x and whose result has the values v. Needed if v also has a
+ * formula in the function's sizes, or if x always has the same remainder: then the samples cannot tell count and
+ * formula apart. */
 static void
 tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
 {
@@ -61,7 +61,7 @@ tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t 
 							     { .d = x[0] % count->q } });
 }
 
-/* Adds an atom of this text: the count at s[at], with the values v. */
+/* Adds an atom to this text for the count at s[at], which has the values v. */
 static bool
 add_counted(Formulas *f, const int64_t *v, int at)
 {
@@ -73,7 +73,7 @@ add_counted(Formulas *f, const int64_t *v, int at)
 	return true;
 }
 
-/* Adds a plan_ceil call. Its values on the samples become an atom of this text, unless they are equal. */
+/* Adds a call of plan_ceil. Its results on the samples become an atom of this text, unless they are equal. */
 static bool
 add_count(Formulas *f, const int64_t *x, int64_t q)
 {
@@ -131,7 +131,7 @@ local_for(Formulas *f, const int64_t *v)
 	return arena_printf(f->dynamic->cx->arena, "size%d", f->text.n - 1);
 }
 
-/* Returns the name of a float that was seen among the sizes: real0. */
+/* Returns the name (real0 ...) of a float that was found among the sizes. */
 static const char *
 real_for(Formulas *f, const int64_t *bits)
 {
@@ -148,7 +148,7 @@ real_for(Formulas *f, const int64_t *bits)
 	return arena_printf(f->dynamic->cx->arena, "real%d", at);
 }
 
-/* Notes how the samples differ. Returns null. */
+/* Records how the samples' texts differ. Returns null. */
 static const char *
 differ(Formulas *f, const char *const *text)
 {
@@ -159,8 +159,8 @@ differ(Formulas *f, const char *const *text)
 	return NULL;
 }
 
-/* Returns the text for mark i: a number that is equal on all samples, a formula, or an epilogue. Null if there is
- * none. */
+/* Returns the text that replaces mark i: a number that is equal on all samples, a formula, or an epilogue. Null if
+ * there is none. */
 static const char *
 marked_text(Formulas *f, int i)
 {
@@ -185,7 +185,7 @@ marked_text(Formulas *f, int i)
 	return found ? found : differ(f, text);
 }
 
-/* Returns the first word or number in which the texts differ, up to the next space or comma. */
+/* Records the first word or number in which the texts differ, up to the next space or comma. Returns null. */
 static const char *
 texts_differ(Formulas *f, const char *const *text)
 {

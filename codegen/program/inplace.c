@@ -4,12 +4,12 @@
  *    b = relu(a)          the last use of a: b reuses a's memory
  *
  * A kernel reads the operands of a point before it stores the point's results, and points or rows are independent
- * (kernel/form.h).  So a result may share memory with an operand if both have the same address at every point and no
- * stage reads the operand after the result is stored.  Dynamic plans keep buffers apart, because equal addresses on one
- * sample may differ on the next.
+ * (kernel/form.h). So a result may share memory with an operand if both have the same address at every point and no
+ * stage reads the operand after the result is stored. Dynamic plans keep buffers apart, because addresses that are
+ * equal on one sample may differ on another.
  *
- * A product stores its sums in its result before its epilogue runs.  If memory is short, at the peak the epilogue may
- * also overwrite an operand of its own.  Then the sums of a few rows at a time are stored elsewhere (put_apart in
+ * A product stores its sums in its result before its epilogue runs. If memory is short, an epilogue at the peak may
+ * also overwrite an operand of its own. Then the sums of a few rows at a time are stored elsewhere (put_apart in
  * kernel/kern_conv.c).
  */
 #include "program.h"
@@ -30,7 +30,7 @@ refers_to(const Ref *r, int operand)
 	return r->kind == REF_OPERAND && r->at == operand;
 }
 
-/* Does the stage read the operand? */
+/* Whether the stage reads the operand. */
 static bool
 reads(const Kernel *k, int stage, int operand)
 {
@@ -60,7 +60,7 @@ stored_by(const Kernel *k, int operand)
 	return stage;
 }
 
-/* May operand y share the memory of operand x, which the kernel reads? */
+/* Whether operand y may share the memory of operand x, which the kernel reads. */
 static bool
 may_replace(const Kernel *k, int x, int y)
 {
@@ -71,8 +71,8 @@ may_replace(const Kernel *k, int x, int y)
 	return !later && same_places(&k->operand.at[x], &k->operand.at[y]);
 }
 
-/* May result y reuse buffer a, or the part of it that is read? Nothing may read that after `last`, the node itself or
- * its epilogue. */
+/* Whether result y may reuse buffer a, or the part of a that the kernel reads. Nothing may read that memory after
+ * `last`, which is the node itself or its epilogue. */
 static bool
 is_free(Plan *p, const Node *last, const Lowered *l, const Buffer *a, int y)
 {
@@ -88,18 +88,18 @@ is_free(Plan *p, const Node *last, const Lowered *l, const Buffer *a, int y)
 	return true;
 }
 
-/* Sets *l to the node's kernel, if it has one of its own without index operands. Else returns false. */
+/* Sets *l to the node's kernel. Returns false if the node has no kernel of its own or the kernel has index operands. */
 static bool
 kernel_of(Plan *p, const Node *n, Lowered *l)
 {
 	if (p->absorbed[n->id] || p->epilogue[n->id] || !plan_needs_step(p, n) || !plan_is_kernel(p, n))
 		return false;
-	/* kernels without lets declare their pointers restrict (kernel/print_c.c) */
+	/* Kernels without lets declare their pointers restrict (kernel/print_c.c). */
 	return (node_is_map(n) ? lower_map(p, n, l) : lower_reduction(p, n, l)) && l->kernel->let.n &&
 	       !kernel_has_gathers(l->kernel);
 }
 
-/* Tries to reuse an operand's memory for operand y, a result at the start of its buffer b. */
+/* Tries to place operand y, a result at the start of its buffer b, in an operand's memory. */
 static void
 place_result(Plan *p, const Node *n, const Lowered *l, int y)
 {
@@ -113,11 +113,11 @@ place_result(Plan *p, const Node *n, const Lowered *l, int y)
 		if (!is_free(p, n, l, a, y))
 			continue;
 		b->over = a->over ? a->over : a;
-		a->last = b->over->last = b->last;       /* a is taken: no other result of n may reuse it */
+		a->last = b->over->last = b->last;       /* marks a as used: no other result of n may reuse it */
 	}
 }
 
-/* Is the value, or a part of it if it is a list or tuple, in buffer a? */
+/* Whether the value, or a part of it if it is a list or tuple, is in buffer a. */
 static bool
 lies_in(Plan *p, const Value *v, const Buffer *a)
 {
@@ -128,7 +128,7 @@ lies_in(Plan *p, const Value *v, const Buffer *a)
 	return does;
 }
 
-/* Is buffer a read by n or by nodes between n and its epilogue? */
+/* Whether n or a node between n and its epilogue reads buffer a. */
 static bool
 is_read_before(Plan *p, const Node *n, const Node *epilogue, const Buffer *a)
 {
@@ -139,8 +139,8 @@ is_read_before(Plan *p, const Node *n, const Node *epilogue, const Buffer *a)
 	return false;
 }
 
-/* Places the result of a product with an epilogue over a tensor that the epilogue reads. Returns false if there is
- * none. */
+/* Places the result of a product with an epilogue over a tensor that the epilogue reads. Returns false if there is no
+ * such tensor. */
 static bool
 place_epilogue(Plan *p, const Node *n)
 {

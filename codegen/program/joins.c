@@ -1,17 +1,17 @@
 /*
- * Concatenation without copies: the operands of a cat are written directly into the cat's result.
+ * Avoids copies in concatenations: the operands of a cat are computed directly in the cat's result.
  *
  *    a = conv(x); b = conv(y); c = cat([a, b], 1)      a and b are parts of c's memory: the convolutions write there
- *    d = cat([a, b, e], 1)                             then c is a part of d's, too
+ *    d = cat([a, b, e], 1)                             then c is a part of d's memory, too
  *
- * Cats are processed from the last to the first, so that of a growing list, as in DenseNets, the longest has the memory
- * and the earlier ones are prefixes of it.  An operand is moved by giving its known tensor other strides and another
- * storage.  That is valid when no other value is in its storage and it is not written to later, and when the nodes that
- * make and read it are kernels that have a form for the new layout, too (this is checked again).  A cat still copies
- * its other operands.
+ * Cats are processed from the last to the first. So of a growing list, as in DenseNets, the longest cat owns the memory
+ * and the earlier ones are prefixes of it. An operand is moved by giving its known tensor other strides and another
+ * storage. This is valid if no other value is in its storage and nothing writes to it later. Also, the nodes that make
+ * and read it must be kernels that support the new layout, which is checked again. A cat still copies its other
+ * operands.
  *
- * The result's memory is live from its first part on.  If this would make the arena larger, the parts that are computed
- * first are copied as before, such as the skip connections of U-nets.
+ * The result's memory is live as soon as its first part is computed. If this would make the arena larger, the parts
+ * that are computed first are copied as before, such as the skip connections of U-nets.
  */
 #include "program.h"
 #include "../kernel/lower.h"
@@ -19,7 +19,8 @@
 #include <string.h>
 
 enum {
-	LEAST_RUN = 64,          /* parts with shorter contiguous runs are copied instead, except on the GPU */
+	/* least length of a part's contiguous runs; parts with shorter ones are copied, except on the GPU */
+	LEAST_RUN = 64,
 	MOST_TRIES = 4,
 };
 
@@ -33,13 +34,13 @@ typedef struct Move {            /* State before a move, to undo it. */
 typedef struct Joins {
 	Plan   *plan;
 	int    *lodgers;         /* number of values in each buffer */
-	bool   *written;         /* by buffer: whether something updates it in place */
+	bool   *written;         /* whether some node updates the buffer in place, by buffer */
 	int64_t least;           /* lower bound of the arena */
-	bool   *is_cat; /* by node id: whether it is a cat with a kernel, which accepts operands with any layout */
+	bool   *is_cat; /* by node id: whether it is a cat with a kernel; such a cat accepts operands of any layout */
 	Vec(Move) moves;         /* moves of the current cat */
 } Joins;
 
-/* Makes a decision. All samples of a dynamic plan follow the first. */
+/* Returns a decision. The first sample of a dynamic plan decides, and the other samples follow it. */
 static bool
 agreed(Joins *j, bool mine)
 {
@@ -66,7 +67,8 @@ carrier_of(Plan *p, const Node *group)
 	return group->out[0]->uses.at[0].node;
 }
 
-/* Is the node still a kernel with the current layouts, as planned? In a plan for the GPU: a kernel that runs there? */
+/* Whether the node can still be a kernel with the current layouts, as planned. In a plan for the GPU, a kernel that
+ * runs there. */
 static bool
 still_fits(Plan *p, const Node *n)
 {
@@ -86,7 +88,7 @@ is_fast(Plan *p, const Node *n)
 	return node_is_dense(p, p->absorbed[n->id] ? carrier_of(p, n) : n);
 }
 
-/* Does every reader of v satisfy yes(), including readers through lists? Cats do. */
+/* Whether yes() holds for every reader of v, including readers through lists. Cats count as yes. */
 static bool
 all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
 {
@@ -118,7 +120,7 @@ same_dims(const RtTensor *a, const RtTensor *b)
 	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
 }
 
-/* Returns the part of `whole` with the dims of x, from `at` on along dim. */
+/* Returns the part of `whole` that has x's sizes and begins at index `at` of dim. */
 static RtTensor *
 cat_part(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
 {
@@ -126,7 +128,7 @@ cat_part(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t
 			      whole->offset + at * whole->strides[dim]);
 }
 
-/* Are the contiguous runs of a part at least a cache line long? */
+/* Whether the contiguous runs of a part are at least a cache line long. */
 static bool
 has_runs(const RtTensor *t)
 {
@@ -163,7 +165,7 @@ operands_of(const Joins *j, const Node *n)
 	return j->is_cat[n->id] ? n->in[0]->node : NULL;
 }
 
-/* Is v in the arena, the only value of its buffer, and never written to? It must also fill its storage. */
+/* Whether v is in the arena, fills its storage, is the only value of its buffer, and is never written to. */
 static bool
 is_alone(Joins *j, const Value *v)
 {
@@ -186,7 +188,7 @@ least_arena(Plan *p)
 	return plan_least_arena(p->cx, b, n);
 }
 
-/* Gives v, and the intermediate values of its node, the layout and storage of t. */
+/* Sets the layout and storage of v, and of the intermediate values of its node, to those of t. */
 static void
 lay(Plan *p, const Value *v, IValue t, bool part)
 {
@@ -200,7 +202,7 @@ lay(Plan *p, const Value *v, IValue t, bool part)
 	}
 }
 
-/* Tries to move v to `part` of the memory of `whole`. */
+/* Tries to move v to `part`, a part of the memory of `whole`. */
 static bool
 move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
 {
@@ -247,8 +249,8 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 
 /* ---- cats -------------------------------------------------------------------------------------------------------- */
 
-/* Handles another cat of the same block whose operands are this one's from `first` on. Its result becomes a part of
- * this one's. */
+/* Handles another cat of the same block whose operands are this cat's from `first` on. The other cat's result becomes a
+ * part of this one's. */
 static void
 take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
 {
@@ -274,7 +276,8 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 	}
 }
 
-/* Moves the operands that can be moved and are computed at step `since` or later. Returns the number in place. */
+/* Moves the operands that can be moved and are computed at step `since` or later. Returns the number of operands in
+ * place. */
 static int
 take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *whole, int since)
 {
@@ -300,7 +303,7 @@ take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *
 	return placed;
 }
 
-/* Returns the second step at which a moved operand is computed. */
+/* Returns the step behind the first one at which a moved operand is computed. */
 static int
 behind_first(const Joins *j)
 {
@@ -327,7 +330,7 @@ join_cat(Joins *j, const Node *cat, const Node *list)
 	    dim >= y->ndim || !rt_numel(y))
 		return;
 	for (int i = 0; i < list->nin; i++)
-		if (plan_tensor(p, list->in[i])->ndim != y->ndim)               /* an empty result */
+		if (plan_tensor(p, list->in[i])->ndim != y->ndim)    /* skips an empty operand of another rank */
 			return;
 	for (int tries = 0; tries < MOST_TRIES; tries++) {
 		const Buffer was = *whole;
@@ -383,7 +386,7 @@ count_block(Joins *j, Block *b)
 		for (int i = 0; i < n->nin; i++)
 			if (node_writes_input(n, i) && plan_buffer(j->plan, n->in[i]))
 				j->written[plan_buffer(j->plan, n->in[i])->index] = true;
-		/* A product's result has no memory when its epilogue is its only reader. */
+		/* A product's result has no memory if its epilogue is its only reader. */
 		if (!j->plan->epilogue[n->id])
 			count_lodgers(j, n);
 		for (int i = 0; i < n->nsub; i++)

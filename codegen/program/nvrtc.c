@@ -1,8 +1,8 @@
 /*
- * CUDA text -> PTX and machine code, by NVRTC.
+ * Compiles CUDA text to PTX and machine code by NVRTC.
  *
- * NVRTC is found by dlopen when --gpu asks for it: in CUDA_HOME, where the loader looks, or in the usual folder.  No
- * other file uses it; its headers are not needed.
+ * NVRTC is found by dlopen when --gpu needs it: in CUDA_HOME, on the loader's path, or in the usual folder. No other
+ * file uses it. Its headers are not needed.
  */
 #include "program.h"
 
@@ -27,7 +27,7 @@ typedef struct Nvrtc {
 #define NOWHERE ((Range){ 0 })
 enum { LEAST_ARCH = 75, MOST_ARCHS = 32 };
 
-/* ---- --gpu ------------------------------------------------------------------------------------------------------- */
+/* ---- the list of architectures ----------------------------------------------------------------------------------- */
 
 static int
 arch_number(Cx *cx, const char *word)
@@ -36,7 +36,7 @@ arch_number(Cx *cx, const char *word)
 	const char *digits = !strncmp(word, "sm_", 3) ? word + 3 : word;
 	const long n = strtol(digits, &end, 10);
 
-	/* TORCH_CUDA_ARCH_LIST says 9.0 */
+	/* TORCH_CUDA_ARCH_LIST writes versions with a point: 9.0. */
 	const bool dotted = digits == word && end != digits && *end == '.' && end[1] >= '0' && end[1] <= '9';
 	const long arch = dotted ? n * 10 + end[1] - '0' : n;
 
@@ -64,7 +64,8 @@ drop_ptx(char *word)
 	return true;
 }
 
-/* Parses --gpu: "sm_80,sm_90,ptx", "8.0;9.0+PTX". PTX is for the newest architecture named, and serves later ones. */
+/* Parses --gpu: "sm_80,sm_90,ptx", "8.0;9.0+PTX". PTX is made for the newest architecture named; it serves later ones,
+ * too. */
 Archs
 cuda_archs(Cx *cx, const char *list)
 {
@@ -155,14 +156,15 @@ log_of(Cx *cx, const Nvrtc *nv, void *program)
 	return text;
 }
 
-/* The version of PTX that first had each architecture, and of the driver for Linux that first took it. NVRTC writes
- * its own version into what it compiles, which only drivers as new as itself take. */
+/* First version of PTX that supports each architecture. NVRTC writes its own version into the text, which only drivers
+ * as new as itself accept. */
 static const struct { int arch; char version[4]; } ptx_versions[] = {
 	{ 75, "6.3" }, { 80, "7.0" }, { 86, "7.1" }, { 87, "7.4" }, { 89, "7.8" }, { 90, "7.8" }, { 100, "8.6" },
 	{ 103, "8.8" }, { 120, "8.7" }, { 121, "8.8" },
 };
 
-/* Lowers the line ".version 9.0" of PTX to what its architecture needs; the kernels use nothing newer. */
+/* Lowers the line ".version 9.0" of a PTX text to the version that its architecture needs. The kernels use nothing
+ * newer. */
 static void
 lower_version(char *ptx, int arch)
 {

@@ -1,11 +1,11 @@
 /*
- * Assigns offsets in the arena to buffers of known sizes and live ranges.  No two live buffers may overlap.
+ * Assigns offsets in the arena to buffers of known sizes and live ranges. No two live buffers may overlap.
  *
- * Buffers are placed one by one, each at an offset that is free during its whole live range.  In order of time this is
- * a free list.  It is cheap, and its arena is often as small as the lower bound, the most bytes live at one step.
- * Otherwise placing the largest first, each at the lowest free offset, is best for most networks (Pisarchyk and Lee,
- * Efficient Memory Management for Deep Neural Net Inference, 2020: greedy by size).  Other orders, and best fit instead
- * of first fit, are tried, too.  The smallest arena wins.
+ * Buffers are placed one by one, each at an offset that is free during its whole live range. In order of time this is a
+ * free list: it is cheap, and its arena is often as small as the lower bound, the largest number of bytes live at one
+ * step. Otherwise, placing the largest buffer first, each at the lowest free offset, is best for most networks
+ * (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020: greedy by size). Other orders,
+ * and best fit instead of first fit, are tried, too. The smallest arena is used.
  */
 #include "program.h"
 
@@ -63,16 +63,17 @@ enum { NORDER = sizeof orders / sizeof *orders };
 
 /* ---- buffers that are live at the same time ------------------------------------------------------------------- */
 
-/* A tree whose leaves are the buffers by first step; a node has the last step of the buffers placed below it. */
+/* A tree whose leaves are the buffers in order of their first steps. A node stores the last step of the placed buffers
+ * below it. */
 typedef struct Lives {
-	Buffer **begin;          /* the n buffers by first step */
+	Buffer **begin;          /* the n buffers, in order of their first steps */
 	int      n, leaves;      /* number of buffers; number of leaves, a power of two */
-	/* by node of the tree, 2 * leaves of them: last step of the buffers below it; -1 if there are none */
+	/* last step of the placed buffers below a node of the tree, 2 * leaves of them; -1 if there are none */
 	int     *last;
-	int     *leaf;           /* by index of the buffer in the plan: its leaf */
-	Buffer **placed;         /* the nplaced placed buffers, by offset */
+	int     *leaf;           /* leaf of a buffer, by its index in the plan */
+	Buffer **placed;         /* the nplaced buffers placed so far, by offset */
 	int      nplaced;
-	Buffer **found;          /* result of a query; room for n */
+	Buffer **found;          /* buffers found by a query; has room for n */
 } Lives;
 
 static Lives
@@ -102,7 +103,7 @@ lives_clear(Lives *l)
 	l->nplaced = 0;
 }
 
-/* Adds the buffers below the node that are live at the same time as b to `found`. Returns their number. */
+/* Adds the placed buffers below the node that are live at the same time as b to `found`. Returns their number. */
 static int
 lives_below(const Lives *l, int node, int first, int width, const Buffer *b, int found)
 {
@@ -124,8 +125,8 @@ by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Finds the placed buffers that are live at the same time as b, by offset. If these are most of all, all are scanned
- * instead. */
+/* Finds the placed buffers that are live at the same time as b, ordered by offset. Returns their number. Scans all
+ * placed buffers if many of them are live then. */
 static int
 alive_with(Lives *l, const Buffer *b)
 {
@@ -169,7 +170,8 @@ end_of(const Buffer *b)
 	return (b->offset + b->bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Returns an offset that is free during b's whole life: the lowest, or the tightest gap. */
+/* Returns an offset that is free during b's whole live range: the lowest one, or with `tightest` that of the smallest
+ * gap. */
 static int64_t
 free_place(Lives *l, const Buffer *b, bool tightest)
 {
@@ -207,9 +209,9 @@ place_all(Lives *l, Buffer *const *order, bool tightest)
 	return end;
 }
 
-/* ---- in the order of time ---------------------------------------------------------------------------------------- */
+/* ---- placement in order of time ---------------------------------------------------------------------------------- */
 
-/* The gaps at one step, by offset. No two touch, and the last one has no end. */
+/* Free gaps of the arena at one step, by offset. No two gaps are adjacent, and the last one has no end. */
 typedef struct Gap { int64_t at, end; } Gap;
 typedef struct Gaps { Gap *at; int n; } Gaps;
 
@@ -268,7 +270,7 @@ gaps_give(Gaps *g, int64_t at, int64_t end)
 	}
 }
 
-/* Places buffers by first step, each in a gap of that step. begin, end: buffers by first and by last step. */
+/* Places buffers by first step, each in a gap that is free then. begin, end: the buffers by first and by last step. */
 static int64_t
 place_in_time(Cx *cx, Buffer *const *begin, Buffer *const *end, int n, bool tightest)
 {
@@ -285,7 +287,7 @@ place_in_time(Cx *cx, Buffer *const *begin, Buffer *const *end, int n, bool tigh
 	return most;
 }
 
-/* ---- the best of all --------------------------------------------------------------------------------------------- */
+/* ---- the best placement ------------------------------------------------------------------------------------------ */
 
 typedef struct Ends { Buffer **begin, **end; } Ends;          /* The buffers by first step and by last step. */
 
@@ -301,7 +303,8 @@ ends_of(Cx *cx, Buffer *const *buffers, int n)
 	return e;
 }
 
-/* Returns the most bytes live at one step, a lower bound of the arena. The sum grows only where a buffer begins. */
+/* Returns the largest number of bytes live at one step, a lower bound of the arena's size. The sum grows only where a
+ * buffer begins. */
 static int64_t
 least_of(Ends e, int n)
 {
@@ -316,7 +319,7 @@ least_of(Ends e, int n)
 	return least;
 }
 
-/* Do no two buffers that are live at the same time overlap? */
+/* Whether no two buffers that are live at the same time overlap. */
 static bool
 lie_apart(Buffer *const *b, int n, int64_t end)
 {
@@ -338,7 +341,7 @@ plan_least_arena(Cx *cx, Buffer *const *buffers, int n)
 	return least_of(ends_of(cx, buffers, n), n);
 }
 
-/* Makes attempt i: each order, with the lowest and with the tightest offset. */
+/* Makes attempt i. Attempts are all orders, each with the lowest and with the tightest offset. */
 static int64_t
 place_attempt(Cx *cx, Lives *lives, Ends e, Buffer **order, int i)
 {

@@ -32,7 +32,7 @@ write_whole(Cx *cx, const char *path, const char *text, int64_t n)
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 }
 
-/* Copies a file, also to standard output. Returns false and sets errno if not all of it was written. */
+/* Copies a file; the destination may be standard output. Returns false and sets errno if not all of it was written. */
 static bool
 copy_file(const char *from, const char *to)
 {
@@ -74,7 +74,7 @@ refuse_overwrite(Cx *cx, const Texts *reads, const Texts *writes)
 
 /* ---- one result ------------------------------------------------------------------------------------------------- */
 
-/* Is the file written in place? Devices, pipes and standard output are. */
+/* Whether the file is written in place. This holds for devices, pipes and standard output. */
 static bool
 is_direct(const char *to)
 {
@@ -104,8 +104,8 @@ drop_part(const char *part)
 	errno = why;
 }
 
-/* Moves a finished file beside its place and returns its path there: by a rename, across file systems by a copy.
- * Returns null and sets errno if that fails. */
+/* Moves a finished file to a temporary name beside its destination: by a rename, or across file systems by a copy.
+ * Returns that path. Returns null and sets errno if this fails. */
 static const char *
 place_beside(Cx *cx, const char *from, const char *to)
 {
@@ -131,7 +131,7 @@ build_move(Cx *cx, const char *from, const char *to)
 
 /* ---- all results of a build ------------------------------------------------------------------------------------- */
 
-/* Removes all parts, restores old files, removes new files and folders, and fails with errno's message. */
+/* Removes temporary files and new folders, restores the old files, and fails with errno's message. */
 static RT_NORETURN void
 results_fail(Results *r, const char *path)
 {
@@ -178,7 +178,8 @@ results_add(Results *r, const char *from, const char *path)
 	vec_push(r->cx->arena, &r->at, result);
 }
 
-/* Renames one part into its place. Keeps a link to the old file while others follow, where the file system can. */
+/* Renames one file to its destination. Keeps a link to the old file while others follow, if the file system supports
+ * links. */
 static void
 place_result(Results *r, Result *result)
 {

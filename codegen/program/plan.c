@@ -1,9 +1,9 @@
 /*
- * Makes the plan: where every tensor of a specialized graph is stored.
+ * Makes the plan: decides where every tensor of a specialized graph is stored.
  *
- * Known tensors have storages.  A storage becomes a buffer with a home: an argument, the weights, the arena, or a
- * tensor of its own on the heap if it may outlive the call (results, parts of containers, values that calls could
- * keep). Unknown tensors are IValues in slots of the frame.  offsets.c assigns offsets to the arena's buffers.
+ * Known tensors have storages. A storage becomes a buffer with a home: an argument, the weights, the arena, or a tensor
+ * of its own on the heap if it may outlive the call (results, parts of containers, values that calls could keep).
+ * Unknown tensors are IValues in slots of the frame. offsets.c assigns offsets to the arena's buffers.
  */
 #include "program.h"
 #include "../kernel/lower.h"
@@ -60,7 +60,7 @@ value_slot(Plan *p, const Value *v)
 	return p->slot[v->id];
 }
 
-/* Adds the result of a node: a new buffer, a view of an old one, or a slot. */
+/* Assigns storage to the result of a node: a new buffer, a view of an old one, or a slot. */
 static void
 add_result(Plan *p, const Node *n, Value *v, bool kernel)
 {
@@ -78,7 +78,7 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 		b->slot = value_slot(p, v);
 }
 
-/* Replaces a group by its nodes if its tensors are not known well enough for a kernel. */
+/* Replaces a group by its nodes if too little is known of its tensors for a kernel. */
 static void
 dissolve(Plan *p, Node *group)
 {
@@ -99,7 +99,7 @@ dissolve(Plan *p, Node *group)
 	node_destroy(group);
 }
 
-/* Returns the first node that gets no kernel by -L kernels=N. Null if all get theirs. */
+/* Returns the first node that -L kernels=N leaves without a kernel. Null if all nodes keep theirs. */
 static const Node *
 find_beyond(Plan *p, Pass *kernels, const Block *b)
 {
@@ -140,7 +140,7 @@ number_block(Plan *p, Block *b)
 
 /* ---- epilogues --------------------------------------------------------------------------------------------------- */
 
-/* Does everything that the group reads, except `made`, exist before node n? */
+/* Whether everything that the group reads, except `made`, is computed before node n. */
 static bool
 ready_before(const Node *group, const Value *made, const Node *n)
 {
@@ -187,8 +187,8 @@ find_epilogues(Plan *p, Block *b)
 
 enum { MANY_ROWS = 16, ONE_TURN = 1 << 16 };
 
-/* Is a prologue faster than a kernel of its own for the group? Threads divide the reduction's rows, so it must have
- * many rows or few elements. */
+/* Whether a prologue is faster than a separate kernel for the group. Threads divide the reduction's rows, so it must
+ * have many rows or few elements. */
 static bool
 divides(Plan *p, const Node *group, const Node *n)
 {
@@ -197,7 +197,7 @@ divides(Plan *p, const Node *group, const Node *n)
 	return p->dynamic ? y->ndim > 0 : rt_numel(y) >= MANY_ROWS || rt_numel(x) <= ONE_TURN;
 }
 
-/* Does nothing between the nodes write to memory? Then the second node still sees what the first one read. */
+/* Whether no node between the two writes to memory. Then the second node still sees what the first one read. */
 static bool
 all_stays(const Node *from, const Node *to)
 {
@@ -219,7 +219,7 @@ reader(Plan *p, const Node *group)
 	       plan_is_kernel(p, n) && divides(p, group, n) && all_stays(group, n) ? n : NULL;
 }
 
-/* Finds prologues. A group's inputs are live until its reduction runs, so the group gets that step. */
+/* Finds prologues. Moves such a group to the step of its reduction, so that its inputs stay live until then. */
 static void
 find_prologues(Plan *p, Block *b)
 {
@@ -264,13 +264,13 @@ place_block(Plan *p, Block *b)
 
 /* ---- escapes and live ranges ------------------------------------------------------------------------------------- */
 
-/* May the user of v keep it beyond the step, or write to it through an alias? */
+/* Whether the user of v may keep it beyond the step, or write to it through an alias. */
 static bool
 keeps(Plan *p, const Node *user, int index)
 {
 	const Schema *s = node_schema(user);
 
-	/* The result of a guard is v itself. */
+	/* A guard returns v itself. */
 	for (int i = 0; node_is(user, prim_BailOut) && index < user->nout && i < user->out[index]->uses.n; i++) {
 		const Use *u = &user->out[index]->uses.at[i];
 
@@ -289,14 +289,15 @@ keeps(Plan *p, const Node *user, int index)
 		return true;
 	if (!s->args[index].alias)
 		return false;
-	/* The result may be a view of v. That is harmless if it is known, or in a list that is only unpacked. */
+	/* The result may be a view of v. This is harmless if the view is known, or in a list that is only unpacked. */
 	for (int i = 0; i < user->nout; i++)
 		if (!plan_is_planned(p, user->out[i]) && !plan_was_there(p, user->out[i], p->step[user->id]))
 			return true;
 	return user->nout == 0;
 }
 
-/* Does a value that leaves a block go to a slot? Otherwise it is copied to the planned buffer of the node's result. */
+/* Whether a value that leaves a block is stored in a slot. Otherwise it is copied to the planned buffer of the node's
+ * result. */
 static bool
 leaves_in_slot(Plan *p, const Node *ret, int index)
 {
@@ -306,7 +307,8 @@ leaves_in_slot(Plan *p, const Node *ret, int index)
 	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
 }
 
-/* Returns the step at which a use counts. In loops it is the end of the outermost loop that begins after the buffer. */
+/* Returns the step at which a use of the buffer ends. In loops this is the end of the outermost loop that begins after
+ * the buffer. */
 static int
 use_step(Plan *p, const Buffer *b, const Node *user)
 {
@@ -354,7 +356,7 @@ lifetimes(Plan *p, Block *b)
 		for (int i = 0; i < n->nout; i++) {
 			Buffer *out = plan_buffer(p, n->out[i]);
 
-			/* Results of a Loop or If are written at the end of its blocks. */
+			/* Results of a Loop or If are written at the ends of its blocks. */
 			if (out && n->nsub && out->home == HOME_ARENA) {
 				const int end = p->step[n->sub[n->nsub - 1]->ret->id];
 
@@ -414,8 +416,8 @@ plan_results(const Graph *g, ValueVec *to, Arena *a)
 	return good;
 }
 
-/* Without a runtime: a contiguous result that fills its buffer is computed in the caller's array. Any other is computed
- * in the arena and kept until the end. */
+/* Without a runtime, a contiguous result that fills its buffer is computed in the caller's array. Any other result is
+ * computed in the arena and stays live until the end. */
 static void
 place_results(Plan *p)
 {
@@ -437,7 +439,7 @@ place_results(Plan *p)
 	}
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole plan ---------------------------------------------------------------------------------------------- */
 
 static void
 assign_offsets(Plan *p)

@@ -22,7 +22,7 @@ broken(Plan *p, int number, const Node *n, const Buffer *b)
 	    n ? n->kind->name : "-", n ? n->id : -1, text.at ? text.at : "");
 }
 
-/* Checks one tensor of a value against its buffer. A storage without known bytes is not checked. */
+/* Checks that a tensor of the value is inside its buffer. A storage without known bytes is not checked. */
 static void
 check_tensor(Plan *p, const Node *n, const RtTensor *t)
 {
@@ -51,7 +51,7 @@ check_buffer(Plan *p, const Buffer *b)
 		broken(p, 3, NULL, b);
 }
 
-/* Checks that the value's memory, or that of its parts, is live at the step at which the node runs. */
+/* Checks that the memory of the value and its parts is live at the step at which the node runs. */
 static void
 check_live(Plan *p, const Node *n, const Value *v)
 {
@@ -77,7 +77,7 @@ plan_check(Plan *p)
 			continue;
 		for (int i = 0; i < n->nin; i++)
 			check_live(p, n, n->in[i]);
-		/* The result of a product with an epilogue has no memory. */
+		/* The result of a product with an epilogue has no memory of its own. */
 		for (int i = 0; !p->epilogue[n->id] && i < n->nout; i++)
 			check_live(p, n, n->out[i]);
 		for (int i = 0; p->epilogue[n->id] && i < p->epilogue[n->id]->nin; i++)

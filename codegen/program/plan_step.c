@@ -1,8 +1,8 @@
-/* codegen/program/plan_step.c - which nodes of a plan are kernels, and which need a step at all */
+/* codegen/program/plan_step.c - decides which nodes of a plan are kernels, and which need a step at all */
 #include "program.h"
 #include "../kernel/lower.h"
 
-/* Are all tensors of a known value in buffers that existed before this step? */
+/* Whether all tensors of a known value are in buffers that existed before this step. */
 static bool
 lies_in_old_buffers(Plan *p, IValue v, int step)
 {
@@ -27,7 +27,8 @@ lies_in_old_buffers(Plan *p, IValue v, int step)
 	}
 }
 
-/* Does this result need no code? That is a tensor that is a view, or a list or tuple of views that is only unpacked. */
+/* Whether the result needs no code. True for a tensor that is a view, and for a list or tuple of views that is only
+ * unpacked. */
 bool
 plan_was_there(Plan *p, const Value *v, int step)
 {
@@ -52,8 +53,8 @@ plan_was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* Do only kernels read the list? Then it is not made, unless a kernel may raise, since then the operator itself
- * runs. */
+/* Whether only kernels read the list. Then it is not made, unless a kernel may raise: then the operator itself runs and
+ * reads it. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
@@ -64,7 +65,7 @@ only_kernels_read(Plan *p, const Value *list)
 	return plan_list_is_read(list);
 }
 
-/* A node whose results are all in buffers that existed before it needs no code. */
+/* Whether the node needs a step. Not if all its results are in buffers that existed before it. */
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
@@ -84,7 +85,8 @@ plan_needs_step(Plan *p, const Node *n)
 	return false;
 }
 
-/* Is there a kernel for the tensor's dtype? Some rows have none for complex numbers. */
+/* Whether there are kernels for the tensor's dtype. Sets *complex if it is complex, because some operators have no
+ * kernel for complex numbers. */
 static bool
 has_kernels(const RtTensor *t, bool *complex)
 {
@@ -92,7 +94,7 @@ has_kernels(const RtTensor *t, bool *complex)
 	return rt_dtypes[t->dtype].category != 'Q';
 }
 
-/* Are all inputs planned tensors or numbers of known kind, so that a kernel can be written? */
+/* Whether a kernel can be generated for the node: all inputs must be planned tensors or numbers of known kind. */
 bool
 plan_is_kernel(Plan *p, const Node *n)
 {
@@ -103,7 +105,7 @@ plan_is_kernel(Plan *p, const Node *n)
 		return false;
 	if (!node_is_map(n))
 		return node_is_dense(p, n) || node_is_row(p, n) || (p->gpu && node_is_cuda(p, n));
-	if (node_may_divide_by_zero(n) || node_may_overflow(n))                  /* generated kernels do not raise */
+	if (node_may_divide_by_zero(n) || node_may_overflow(n))    /* generated kernels cannot raise errors */
 		return false;
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];

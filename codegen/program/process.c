@@ -1,11 +1,10 @@
 /* codegen/program/process.c - child processes, temporary folders, progress messages
  *
  * Temporary files are in a folder that process_folder makes and removes, also when its work fails or the user stops it.
- * It is TMPDIR of child processes, each of which has its own process group.  A signal that would end Kiln only sets a
- * flag and ends the groups of running children; the work fails at its next step, the folder is removed, and then the
- * signal is raised again.  Children are asked to end by SIGTERM, since a child that is Kiln has children and folders
- * of its own.  Those that still run after some seconds, or at a second signal, are killed.
- */
+ * The folder is TMPDIR of child processes. Each child has its own process group. A signal that would end Kiln only sets
+ * a flag and ends the groups of running children. Then the work fails at its next step, the folder is removed, and the
+ * signal is raised again. Children are asked to end by SIGTERM, since a child that is Kiln has children and folders of
+ * its own. Children that still run after some seconds, or at a second signal, are killed. */
 #include "program.h"
 
 #include <dirent.h>
@@ -25,20 +24,20 @@ extern char **environ;
 
 #define NOWHERE ((Range){ 0 })
 
-/* State for signal handlers: the only state of Kiln that is not in a Cx. */
-static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0 for a free entry */
-static const char *folder[4];            /* temporary folders in use; that of a build may be within another */
+/* State for signal handlers. It is the only state of Kiln that is not in a Cx. */
+static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];    /* process ids of children; 0 for a free entry */
+static const char *folder[4];            /* temporary folders in use; a build's folder may be within another one */
 static int nfolder;
-static int spare_descriptor = -1;        /* a spare descriptor, closed when removing folders needs one */
+static int spare_descriptor = -1;        /* spare file descriptor, which is closed when removing folders needs one */
 
-/* All signals that end a process by default, except those of its own errors. */
+/* All signals that end a process by default, except those that report its own errors. */
 static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
 			       SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
 enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child, SECONDS_TO_END = 5 };
 
 /* ---- children ------------------------------------------------------------------------------------------------- */
 
-/* The alarm is a second signal. */
+/* Handles a signal. A second signal, or the alarm of the first one, kills the children. */
 static void
 note_signal(int number)
 {
@@ -53,7 +52,7 @@ note_signal(int number)
 			kill(-(pid_t)child[i], how);
 }
 
-/* Makes signals only set a flag. `before`: receives the old handlers. */
+/* Makes signals only set a flag. Stores the old handlers in `before`. */
 static void
 note_signals(struct sigaction *before)
 {
@@ -73,7 +72,7 @@ restore_signals(const struct sigaction *before)
 		sigaction(signals[i], &before[i], NULL);
 }
 
-/* Restores handlers. Outside all folders, a signal that came ends Kiln now. */
+/* Restores the handlers. Outside of all folders, a signal that has arrived now ends Kiln. */
 static void
 end_as_signalled(const struct sigaction *before)
 {
@@ -84,7 +83,7 @@ end_as_signalled(const struct sigaction *before)
 		raise(stopped);
 }
 
-/* Fails when a signal has asked to stop. */
+/* Fails if a signal has asked Kiln to stop. */
 static void
 process_check(Cx *cx)
 {
@@ -92,7 +91,7 @@ process_check(Cx *cx)
 		fail(cx, NOWHERE, "stopped");
 }
 
-/* Replaces child `from` by child `to`; 0 for none. */
+/* Replaces entry `from` of the child table by `to`. 0 stands for a free entry. */
 static void
 note_child(pid_t from, pid_t to)
 {
@@ -105,7 +104,7 @@ note_child(pid_t from, pid_t to)
 	child[i] = (sig_atomic_t)to;
 }
 
-/* Blocks signals while a child is created, so that each running child is noted. */
+/* Blocks signals while a child is created, so that every running child is in the table. */
 static void
 hold_signals(sigset_t *before)
 {
@@ -117,7 +116,7 @@ hold_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
-/* Returns this process's environment with another TMPDIR, on the heap. Null, with errno set, on failure. */
+/* Returns this process's environment with another TMPDIR, in memory from malloc. Null, with errno set, on failure. */
 static char **
 environment(char *tmpdir)
 {
@@ -184,7 +183,8 @@ process_start(char *const *argv, const char *out, const char *log, Process *p)
 	return !bad;
 }
 
-/* Children of a killed child have become this process's: waits until all have ended. */
+/* Waits until the process and all its descendants have ended. Children of a killed child have become this process's
+ * own. */
 int
 process_end(Process *p)
 {
@@ -232,7 +232,7 @@ process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process
 
 typedef struct Fork { void (*body)(void *); void *arg; int out, status; } Fork;
 
-/* Runs in the child process, which must not remove the folders of its parent. */
+/* Runs in the child process. It must not remove the folders of its parent. */
 RT_NORETURN static void
 run_forked(const Fork *f, const sigset_t *mask)
 {
@@ -265,7 +265,7 @@ fork_and_wait(Cx *cx, void *arg)
 	if (!p.pid)
 		run_forked(f, &before);
 	if (p.pid > 0) {
-		setpgid(p.pid, p.pid);           /* parent and child both do it, whichever is first */
+		setpgid(p.pid, p.pid);           /* parent and child both do this, because either may run first */
 		note_child(0, p.pid);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -275,7 +275,8 @@ fork_and_wait(Cx *cx, void *arg)
 	process_check(cx);
 }
 
-/* Runs a library that ends the process when it fails. The child has this process's memory and none of its threads. */
+/* Runs `body` in a child process, for a library that ends the process when it fails. The child has this process's
+ * memory and none of its other threads. */
 int
 process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
 {
@@ -319,7 +320,8 @@ blames_text(const char *said)
 	       strstr(said, "multiple definition") || strstr(said, "defined twice");
 }
 
-/* A lack of memory or disk, or a compiler that was killed or does not work, is not a bug of Kiln. */
+/* Fails with the status for the log's contents. A lack of memory or disk, or a compiler that was killed or does not
+ * work, is not a bug of Kiln. */
 RT_NORETURN void
 process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
 {
@@ -343,7 +345,7 @@ process_fail(Cx *cx, const char *name, int status, const char *what, const char 
 
 typedef struct Work { ProcessBody *body; const char *dir; void *arg; } Work;
 
-/* Removes the files of a folder. Returns false if it contains a folder, whose name is appended to path. */
+/* Removes the files of a folder. Returns false if it contains a folder, and appends that folder's name to path. */
 static bool
 remove_files(char *path, int fd)
 {
@@ -380,7 +382,7 @@ open_folder(const char *path)
 	return fd;
 }
 
-/* Uses one descriptor and no memory, since there may be no more. */
+/* Removes a folder and its contents. Uses one descriptor and no memory, since there may be no more. */
 bool
 process_remove_tree(char *path)
 {
@@ -483,7 +485,7 @@ process_by_runner(Cx *cx, const char *runner, char *const *argv)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
-/* Shows one line of progress, on a terminal only, in place of the last; null: clears it. */
+/* Shows a line of progress in place of the last one, on a terminal only. If fmt is null, clears the line. */
 void
 progress(const char *fmt, ...)
 {

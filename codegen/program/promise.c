@@ -1,10 +1,9 @@
-/* codegen/program/promise.c - finds the sizes that a dynamic specialization's program will accept
+/* codegen/program/promise.c - finds the sizes that a dynamic specialization will accept
  *
- * The range of a symbol is first the range of the samples.  When the program is called, rt_sizes decides whether it
- * accepts a size.  So rt_sizes is asked here about all samples, and about sizes spread over each symbol's range with
- * the other symbols as in a sample.  If it refuses a size, the range is cut there.  The rest contains the profiled
- * size.
- */
+ * At first, the range of a symbol is that of the samples. When the program is called, rt_sizes decides whether it
+ * accepts a size. So the same function is asked here about all samples, and about sizes spread over each symbol's range
+ * with the other symbols as in a sample. If it refuses a size, the range is cut there. The remaining range contains the
+ * profiled size. */
 #include "dynamic.h"
 
 #include <string.h>
@@ -44,7 +43,8 @@ dynamic_buffers(Dynamic *d, RtSizeBuffers *out)
 	return true;
 }
 
-/* Is x the value of another symbol? No sample has equal sizes for two symbols, because they would be confused. */
+/* Whether x is the value of another symbol. No sample has equal sizes for two symbols, because they would be
+ * confused. */
 static bool
 is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 {
@@ -54,7 +54,7 @@ is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 	return false;
 }
 
-/* Cuts the symbol's range to the accepted sizes around its own value, with the other symbols as in `value`. */
+/* Cuts the symbol's range to the accepted sizes around its own value. The other symbols have the values `value`. */
 static void
 cut_range(Promise *p, int symbol, const int64_t *value)
 {
@@ -77,7 +77,7 @@ cut_range(Promise *p, int symbol, const int64_t *value)
 	}
 }
 
-/* Has every symbol still at least two sizes? */
+/* Whether every symbol still has at least two sizes. */
 static bool
 are_ranges(const Sizes *z)
 {

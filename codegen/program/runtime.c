@@ -1,11 +1,11 @@
 /*
- * Compiles the runtime for targets other than Kiln's own, from the carried sources into the cache, file by file as
- * programs need them.
+ * Compiles the runtime for targets other than Kiln's own, from the carried sources into the cache.
  *
- * The index of this machine's library tells which file defines a name.  A file is compiled once for each combination of
- * sources, target, compiler and options.  The folder's name contains hashes of all that an object depends on.
- * Operators (rt/ops) are compiled for the processor of --cpu.  All other files are compiled for the lowest processor of
- * the target, so that a program can run there and report that it needs a higher one.
+ * Only the files that a program needs are compiled. The index of this machine's library tells which file defines a
+ * name. A file is compiled once for each combination of sources, target, compiler and options: the folder's name
+ * contains hashes of all that an object depends on. Operators (rt/ops) are compiled for the processor of --cpu. All
+ * other files are compiled for the lowest processor of the target, so that a program can run there and report that it
+ * needs a higher one.
  */
 #include "build.h"
 
@@ -17,9 +17,10 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* ---- the index of names ------------------------------------------------------------------------------------------ */
+/* ---- the index of symbols ---------------------------------------------------------------------------------------- */
 
-enum { AR_HEAD = 60, AR_NAME = 16, AR_SIZE = 48 };       /* ar.h: a member's header; where its size is in it */
+/* ar.h: length of a member's header, length of its name, offset of its size */
+enum { AR_HEAD = 60, AR_NAME = 16, AR_SIZE = 48 };
 
 static int64_t
 big_endian(const unsigned char *p)
@@ -27,7 +28,8 @@ big_endian(const unsigned char *p)
 	return (int64_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* Returns the name of a member without suffixes, such as "start". A slash ends a name. Longer names are in `longer`. */
+/* Returns the name of an archive member without suffixes, such as "start". A slash ends a name. Names that are too long
+ * for the header are in `longer`. */
 static const char *
 member_name(Cx *cx, const char *head, const char *longer)
 {
@@ -43,7 +45,8 @@ needs_open(Needs *needs, Cx *cx)
 {
 	int64_t n;
 	const char *at = carry_library_text(&n);
-	const char *table = at + 8, *second;     /* behind "!<arch>\n": first the index, then long names */
+	/* skips "!<arch>\n"; first comes the index of symbols, then the long names */
+	const char *table = at + 8, *second;
 	const int64_t bytes = atoll(table + AR_SIZE), count = big_endian((const unsigned char *)table + AR_HEAD);
 	const unsigned char *offset = (const unsigned char *)table + AR_HEAD + 4;
 	const char *name = (const char *)offset + 4 * count;
@@ -93,20 +96,20 @@ needs_object(Needs *needs, const char *object)
 		needs_symbol(needs, undefined.at[i]);
 }
 
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
+/* ---- compiling one file ------------------------------------------------------------------------------------------ */
 
 static void
 args_compile(Build *b, Argv *a, const char *from, const char *to)
 {
 	args_compiler(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	/* as build.ninja's for_size */
+	/* same options as build.ninja's for_size */
 	arg(a, b->options->oz ? "-Oz" : "-Os");
 	args_of(a, "-fno-tree-ch -fno-tree-loop-im -fno-move-loop-invariants -fno-caller-saves");
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables");
 	arg(a, "-fno-jump-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
 	if (!strstr(b->cc, "clang"))
-		arg(a, "--param=vect-epilogues-nomask=0");       /* no second vector loop for the remainder of a row */
+		arg(a, "--param=vect-epilogues-nomask=0");       /* no second vector loop for a loop's last elements */
 	if (strstr(from, "/rt/ops/"))
 		args_cpu(b, a);
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
@@ -115,7 +118,7 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 /* ---- the cache of objects ---------------------------------------------------------------------------------------- */
 
 /* Hashes what an object depends on besides the sources: the compiler's file, its macros and the command. Files in the
- * temporary folder (musl's specs) count by their contents. */
+ * temporary folder (musl's specs) are hashed by their contents. */
 static uint64_t
 command_hash(Build *b)
 {
@@ -149,7 +152,7 @@ kept_folder(Build *b)
 
 typedef struct Runtime {
 	Build  *build;
-	const char *src, *kept;  /* folder of the sources; folder of kept objects, or null */
+	const char *src, *kept;  /* folder of the sources; folder of kept objects, null if there is none */
 	Needs   needs;
 	int     ncompiled;
 	bool    unpacked;
@@ -221,7 +224,7 @@ compile_files(Runtime *r, const Texts *files)
 		process_failed(b, &bad, "to compile the runtime");
 }
 
-/* Makes the objects of the files from `first` on. */
+/* Makes the objects of the files from index `first` on. */
 static void
 make_objects(Runtime *r, int first, Argv *objects)
 {
@@ -236,7 +239,7 @@ make_objects(Runtime *r, int first, Argv *objects)
 	}
 	for (int i = 0; i < missing.n && r->kept; i++)
 		if (!build_move(r->build->cx, made_object(r, missing.at[i]), kept_object(r, missing.at[i]))) {
-			r->kept = NULL; /* no space in the cache: makes all of them in the temporary folder */
+			r->kept = NULL; /* the cache's disk is full: makes all objects in the temporary folder */
 			compile_files(r, &missing);
 		}
 	for (int i = first; i < r->needs.names.n; i++)

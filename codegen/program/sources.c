@@ -1,10 +1,10 @@
 /*
- * Collects the runtime's files that accompany a program's text: those that define the names in it, and all that these
- * need.
+ * Collects the runtime's files that emitted text needs: those that define the names in the text, and all files that
+ * these need.
  *
- * The symbols of a file's object in the carried library show what it needs.  variant.c, with the in-place and out=
- * forms (rows ALSO and OUT of rt/ops), would need nearly all other files.  So its list of them (forms.def) only has
- * those that something calls.
+ * The symbols of a file's object in the carried library show what it needs. variant.c, which has the in-place and out=
+ * operators (ALSO and OUT entries of rt/ops), would need nearly all other files. So its list of them (forms.def) is
+ * written with only the operators that are called.
  */
 #include "build.h"
 #include "../../ir/row.h"
@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char forms[] = "variant";           /* file of the in-place and out= rows */
+static const char forms[] = "variant";           /* file of the in-place and out= operators */
 
 typedef struct Sources {
 	Build *build;
 	Cx    *cx;
 	Needs  needs;
-	Map    base;             /* rows of a base: "rt_add_out" -> "rt_add" */
-	Map    is_base, called;  /* names such as "rt_add"; the rows that something calls */
+	Map    base;             /* base of each in-place or out= operator: "rt_add_out" -> "rt_add" */
+	/* set of base operators such as "rt_add"; set of in-place and out= operators that are called */
+	Map    is_base, called;
 } Sources;
 
-/* ---- in-place and out= rows -------------------------------------------------------------------------------------- */
+/* ---- in-place and out= operators --------------------------------------------------------------------------------- */
 
 static void
 note_forms(Sources *s)
@@ -39,7 +40,7 @@ note_forms(Sources *s)
 	}
 }
 
-/* Writes the in-place and out= forms that something calls. */
+/* Writes forms.def with the in-place and out= operators that are called. */
 static void
 write_forms(Sources *s)
 {
@@ -71,7 +72,7 @@ need_symbol(Sources *s, const char *symbol)
 	need_symbol(s, base);
 }
 
-/* Adds the runtime's names that occur in a text. */
+/* Adds the names of the runtime that occur in a text. */
 static void
 need_words(Sources *s, const char *text)
 {
@@ -84,7 +85,7 @@ need_words(Sources *s, const char *text)
 	}
 }
 
-/* Adds what a file needs, by its object in this machine's library. */
+/* Adds the files that a file needs, by the symbols of its object in this machine's library. */
 static void
 need_file(Sources *s, const char *name)
 {
@@ -102,7 +103,7 @@ need_file(Sources *s, const char *name)
 			need_symbol(s, undefined.at[i]);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole list ---------------------------------------------------------------------------------------------- */
 
 static const char *
 source_path(Sources *s, const char *name)

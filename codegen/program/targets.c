@@ -1,7 +1,8 @@
 /*
- * Targets: a row of a table for each machine that programs are built for.
+ * The table of targets: one entry for each kind of machine that programs are built for.
  *
- * A row names Debian's packages, so that a missing one is reported before anything is compiled, and by `kiln targets`.
+ * An entry names Debian's packages, so that `kiln targets` and builds can report a missing one before anything is
+ * compiled.
  */
 #include "build.h"
 
@@ -13,16 +14,16 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* Floats in a vector by the compiler's macros: the first row that holds. Targets without vectors (RISC-V, ARM before
- * NEON) also have four, because compilers unroll them to blocks of scalars. Under qemu, a convolution of 64 channels
- * takes 0.17 of scalar code's time with Winograd, and 0.55 without. */
+/* Numbers of floats in a vector: the first entry whose macro the compiler defines. Targets without vectors (RISC-V, ARM
+ * before NEON) also have four, because compilers unroll them to blocks of scalars. Under qemu, a convolution of 64
+ * channels takes 0.17 of scalar code's time with Winograd, and 0.55 without. */
 static const TargetVector x86[] = { { "__AVX512F__", 16 }, { "__AVX__", 8 }, { NULL, 4 } };
 static const TargetVector scalar[] = { { NULL, 1 } };
 static const TargetVector four[] = { { NULL, 4 } };
 
 enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE };
 
-/* Defaults of all rows. */
+/* Members that many entries share. */
 #define TOOLS(prefix) .cc = prefix "-gcc", .cc_package = "gcc-" prefix, .tools = prefix "-", \
 	.tools_package = "binutils-" prefix
 #define TOOLS_X86 .cc = "x86_64-linux-gnu-gcc", .cc_package = "gcc", .tools = "x86_64-linux-gnu-", \
@@ -30,12 +31,12 @@ enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RI
 #define GLIBC(package) .libc = "crt1.o", .libc_package = package, .libs = "-lm -lpthread"
 #define MUSL(name, package) .musl = name, .libc = "crt1.o", .libc_package = package, .libs = "-lm -lpthread", \
 	.is_static = true
-/* gcc's schedules for AMD's processors need more registers than blocks leave: on a Zen 3 rows of two vectors take 1.56
- * times what the same instructions in the order for any processor take. */
+/* Code is scheduled for the generic processor, because gcc's schedules for AMD's processors need more registers than
+ * register blocks leave. On a Zen 3, blocks of two vectors take 1.56 times as long as with the generic order. */
 #define CPU_X86 .cpu_as = "-march=", .mcpu_as = "-mtune=", .tuned_for = "generic", .vectors = x86, \
 	.portable = "x86-64-v2,x86-64-v3,x86-64-v4,icelake-server", .int8_level = true, .emulator = "qemu-x86_64"
 #define IN_ORDER_ARM64 "cortex-a34 cortex-a35 cortex-a53 cortex-a55 cortex-a510 cortex-a520"
-/* neoverse-n1: dot products, atomics */
+/* neoverse-n1 stands for dot products and atomics. */
 #define CPU_ARM64 .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .portable = "generic,neoverse-n1", \
 	.in_order = IN_ORDER_ARM64, .emulator = "qemu-aarch64"
 #define FPU_ARM "cortex-m4 cortex-m7 cortex-m33 cortex-m35p cortex-m55 cortex-m85"
@@ -67,7 +68,7 @@ target_at(int i)
 	return i < NTARGET ? &targets[i] : NULL;
 }
 
-/* Returns the row of the target that Kiln itself was compiled for. */
+/* Returns the target for which Kiln itself was compiled. */
 const Target *
 target_host(void)
 {
@@ -82,7 +83,7 @@ target_host(void)
 #endif
 }
 
-/* Prefixes of big-endian machines' triples, for a message that gives the reason for the refusal. */
+/* Prefixes of triples of big-endian machines, for a message that gives the reason for the refusal. */
 static const char *const big_endian[] = { "s390", "powerpc-", "powerpc64-", "ppc-", "ppc64-", "mips-", "mips64-",
 					  "sparc", "m68k-", "hppa", "armeb", "aarch64_be" };
 
@@ -126,7 +127,7 @@ target_runner(Cx *cx, const Target *t)
 	return t->root && !t->is_static ? arena_printf(cx->arena, "%s -L %s", t->emulator, t->root) : t->emulator;
 }
 
-/* Does the compiler define this macro? */
+/* Whether the compiler defines this macro. */
 static bool
 is_macro(const char *macros, const char *name)
 {
@@ -151,7 +152,7 @@ target_floats(const Target *t, const char *macros)
 	return v->floats;
 }
 
-/* Returns BuildOptions.ops_level for x86-64, by the macros that -march=x86-64-v3 and -v4 define. */
+/* Returns BuildOptions.ops_level for x86-64: 3 or 4 if the compiler defines all macros of -march=x86-64-v3 or -v4. */
 static int
 ops_level(const char *macros)
 {
@@ -180,7 +181,7 @@ target_levels(const Target *t, bool *int8_level)
 	return t->portable;
 }
 
-/* Is the processor among these?  "cortex-a55+crypto" is a cortex-a55. */
+/* Whether the processor is in the list. "cortex-a55+crypto" counts as a cortex-a55. */
 static bool
 is_among(const char *names, const char *cpu)
 {
@@ -228,7 +229,7 @@ command_path(Cx *cx, const char *name)
 	return NULL;
 }
 
-/* Does the compiler find this file of its C library? */
+/* Whether the compiler finds this file of its C library. */
 static bool
 finds_file(Build *b, const char *file)
 {
@@ -239,7 +240,7 @@ finds_file(Build *b, const char *file)
 	args_compiler(b, &a);
 	arg(&a, arena_printf(b->cx->arena, "-print-file-name=%s", file));
 	if (process_run(b->cx, argv_of(&a), out, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		return true;        /* the compiler cannot report paths; a missing file is an error later */
+		return true;        /* the compiler cannot report paths; if the file is missing, linking fails later */
 	return strchr(file_text(b->cx, out), '/') != NULL;
 }
 
@@ -249,7 +250,7 @@ of_package(Cx *cx, const char *what, const char *package)
 	return arena_printf(cx->arena, "%s (Debian has it in %s)", what, package);
 }
 
-/* Returns musl's folder "lib" or "include": Debian's, or below --sysroot that of a musl system. */
+/* Returns musl's folder "lib" or "include": that of Debian, or that of a musl system below --sysroot. */
 static const char *
 musl_folder(Build *b, const char *what)
 {
@@ -259,8 +260,8 @@ musl_folder(Build *b, const char *what)
 	return !b->options->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
 }
 
-/* Does the compiler need specs to find musl? A user's compiler for musl has it in its name, such as musl-gcc, and finds
- * it itself. Any other GCC needs specs. */
+/* Whether the compiler needs a specs file to find musl. A compiler for musl, such as musl-gcc, has it in its name and
+ * finds it itself. Any other GCC needs specs. */
 static bool
 takes_specs(const Build *b)
 {
@@ -298,7 +299,7 @@ target_lacks(Build *b)
 
 /* ---- options of compilers ---------------------------------------------------------------------------------------- */
 
-/* Returns the options that make GCC use musl, as musl-gcc does for one machine. */
+/* Returns the options that make GCC use musl, in the way of musl-gcc. */
 static const char *
 musl_specs(Build *b, const char *lib)
 {
@@ -325,7 +326,7 @@ args_compiler(Build *b, Argv *a)
 	const char *slash = strrchr(b->cc, '/'), *musl = target_musl(b);
 
 	arg(a, b->cc);
-	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))       /* compiles for any target */
+	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))       /* clang compiles for any target */
 		arg(a, arena_printf(b->cx->arena, "--target=%s", b->options->target->triple));
 	if (b->options->sysroot)
 		arg(a, arena_printf(b->cx->arena, "--sysroot=%s", b->options->sysroot));
@@ -380,7 +381,8 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	umask(b->mask);
 }
 
-/* Emitted C (--emit c) is compiled for the machine on which users compile it. */
+/* Whether --cpu portable is the default for these options. Not for emitted C (--emit c): users compile it for their own
+ * machines. */
 bool
 target_wants_levels(const BuildOptions *o)
 {
@@ -403,14 +405,14 @@ macros_of(Build *b)
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
 	if (b->options->target->musl)
-		arg(&a, "-include"), arg(&a, "features.h"); /* macros of the C library, which has one if it is GNU's */
+		arg(&a, "-include"), arg(&a, "features.h");    /* its macros tell whether the C library is GNU's */
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
 		process_fail(b->cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
 	return file_text(b->cx, p.log);
 }
 
-/* Is the compiler's target big-endian? It may be by --cc or CFLAGS. */
+/* Whether the compiler's target is big-endian, as --cc or CFLAGS may ask for. */
 static bool
 is_big_endian(const char *macros)
 {
@@ -419,8 +421,8 @@ is_big_endian(const char *macros)
 	return order && !strncmp(order + 16, "__ORDER_BIG_ENDIAN__", 20);
 }
 
-/* Asks the compiler for its macros. The vector width of code and weights is that of the compiler's target. For several
- * processors it is the widest. */
+/* Asks the compiler for its macros. The vector width of code and weights is that of the compiler's target. With several
+ * processors it is the widest one. */
 static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
 {

@@ -1,13 +1,12 @@
 /* codegen/program/tcc.c - the compiler inside Kiln: libtcc
  *
- * libtcc exits on some link errors, so programs are built in a child process whose log contains the reason.  tcc of
- * 2020 needs headers and start files of a C library's development package.  Emitted C only includes headers that are
- * defined here, and the start file is defined here, too.  The user's own C may include the machine's headers.  No other
+ * libtcc exits on some link errors, so programs are built in a child process. Its log contains the reason. The tcc of
+ * 2020 needs headers and start files of a C library's development package. Emitted C includes only headers that are
+ * defined here, and the start file is defined here, too. The user's own C may include the machine's headers. No other
  * file uses libtcc.
  *
- * libtcc treats a failed read as the end of the file.  It would then report a wrong error or even accept a part of the
- * file.  So read is defined here, for libtcc and all of Kiln, and ends the child on errors.
- */
+ * libtcc treats a failed read as the end of the file. It would then report a wrong error or even accept a part of the
+ * file. So this file defines read, for libtcc and all of Kiln. It ends the child on errors. */
 #include "program.h"
 
 #include <ar.h>
@@ -30,9 +29,9 @@ say(void *arg, const char *text)
 		fprintf(stderr, "%s\n", text);
 }
 
-/* ---- failures of the machine ------------------------------------------------------------------------------------- */
+/* ---- failures of the machine, such as a full disk ---------------------------------------------------------------- */
 
-enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, not the compiled code */
+enum { NO_INPUT = 40 };    /* status of a child that stopped because the machine failed, and not the compiled code */
 
 static bool in_tcc;
 
@@ -51,15 +50,15 @@ read(int fd, void *to, size_t n)
 
 /* ---- headers and start files ------------------------------------------------------------------------------------- */
 
-/* Headers defined here. The first two are the C library's, which the machine may have. The others would be the
- * compiler's. */
+/* Headers defined here. The first two belong to the C library, whose own headers the machine may have. The others
+ * belong to the compiler. */
 static const struct { const char *name, *text;
 } headers[] = {
 	{ "stdint.h",
 	  "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
 	  "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
 	  "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
-	{ "string.h",                        /* for rt/bare.h and texts of plain functions */
+	{ "string.h",                        /* needed by rt/bare.h and texts of plain functions */
 	  "#include <stddef.h>\n"
 	  "void *memset(void *, int, size_t); void *memcpy(void *, const void *, size_t);\n"
 	  "void *memmove(void *, const void *, size_t); int memcmp(const void *, const void *, size_t);\n" },
@@ -130,8 +129,8 @@ compiler(const char *options, int output, const char *dir, const char *own)
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* Options that ld takes from a script, and for which libtcc has no option, are written into its objects. pin overwrites
- * the entry of the rpath. */
+/* Options for libraries. ld takes some options from a script for which libtcc has no option; these are written into
+ * libtcc's output afterwards. `pin` overwrites the entry of the rpath. */
 static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
 
 /* Hides the symbols that a library defines, except NAME_*. */
@@ -157,7 +156,7 @@ hide_symbols(char *object, const Elf64_Shdr *table, const char *name)
 	}
 }
 
-/* The library stays loaded, as by link_shared in build.c. */
+/* Marks the library to stay loaded, as link_shared in build.c does. */
 static void
 pin(char *object, const Elf64_Shdr *dynamic)
 {
@@ -193,8 +192,9 @@ finish_symbols(char *object, const char *name)
 	}
 }
 
-/* Adds a program header to a library of n bytes, and returns the new length. It says that the stack is not executable:
- * without it glibc 2.41 and later refuse the library. All headers move behind the last byte, as symbols follow them. */
+/* Adds a program header to a library of n bytes. The header tells that the stack is not executable: without it, glibc
+ * 2.41 and later refuse the library. All headers are copied behind the last byte, because other sections follow them in
+ * the file. Returns the new length. */
 static size_t
 add_stack_header(char *object, size_t n)
 {
@@ -214,10 +214,11 @@ add_stack_header(char *object, size_t n)
 	return to + old + sizeof stack;
 }
 
-enum { MORE_HEADERS = 16 }; /* number of program headers for which the copy of a library in memory has room */
+/* largest number of program headers; the copy of a library in memory has room for so many */
+enum { MORE_HEADERS = 16 };
 
-/* Runs in the child. Completes the library that libtcc wrote and hides all symbols except NAME_*. Null: hides none.
- * Returns false if it failed and has printed why. */
+/* Completes the library that libtcc wrote. Hides all symbols except NAME_*, or none if name is null. Returns false if
+ * it fails; then it has printed the reason. Runs in the child. */
 static bool
 finish_library(const char *path, const char *name)
 {
@@ -241,11 +242,11 @@ finish_library(const char *path, const char *name)
 	return ok;
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------------------ */
+/* ---- work in the child process ----------------------------------------------------------------------------------- */
 
 typedef struct Job {
-	const char *dir, *own;   /* folder of rt's headers; folder of the headers defined here */
-	/* Include directory of the headers here except libc's. Null if this machine has no libc headers. */
+	const char *dir, *own;   /* folder of rt's headers; folder of the headers defined in this file */
+	/* Include directories of this machine except libc's. Null if it has no libc headers. */
 	const char *user;
 	const char *source, *object;  /* one C file of the user, and its object */
 	const char *weights, *library, *support, *libm, *libc, *out;
@@ -253,7 +254,8 @@ typedef struct Job {
 	const char *name;        /* name of a library; null for a program */
 } Job;
 
-/* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
+/* Whether the file is a complete object. libtcc does not check that its output reaches the disk. The table of sections
+ * is the last part of a file. */
 static bool
 is_complete_object(const char *path)
 {
@@ -271,7 +273,7 @@ is_complete_object(const char *path)
 	return is;
 }
 
-/* Compiles an operator, with the C library's headers if there are any. */
+/* Compiles a C file of the user, with the machine's headers if there are any. */
 static void
 compile_operator(void *arg)
 {
@@ -300,7 +302,7 @@ link_program(void *arg)
 		_exit(EXIT_INPUT);
 }
 
-/* Links a shared object. Undefined symbols are Kiln's own. */
+/* Links a shared object. Undefined symbols are resolved by Kiln. */
 static void
 link_shared(void *arg)
 {
@@ -314,17 +316,18 @@ link_shared(void *arg)
 		_exit(EXIT_INPUT);
 }
 
-/* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
+/* ---- preparing the runtime for tcc ------------------------------------------------------------------------------- */
 
 /*
- * The carried library has a section for each function, so that linkers can leave out unused ones. tcc does not do so,
- * and its linear search for each section's name took most of a build's time. So sections are numbered in every object,
- * .text.00, .text.10, and sections with the same number become one in the program. Two sections of one object must not
- * become one, because tcc would relocate it twice.
+ * Numbers the sections of the carried library. The library has a section for each function, so that linkers can leave
+ * out unused ones. tcc does not do so, and its linear search for each section's name took most of a build's time. So
+ * sections are numbered within every object, .text.00, .text.10, and sections with the same number become one in the
+ * program. Two sections of one object must not become one, because tcc would relocate it twice.
  */
 enum { KINDS = 5, DIGIT = 64 };
 
-/* Numbers a section. The name of its relocation section ends with its name, in the same bytes. */
+/* Replaces a section's name by a numbered one. The name of its relocation section ends with the same bytes, so it
+ * changes, too. */
 static void
 number_name(char *name, int *counts)
 {
@@ -353,7 +356,7 @@ number_names(char *object)
 
 	if (memcmp(object, ELFMAG, SELFMAG))
 		return;
-	memcpy(&h, object, sizeof h);                   /* members of an archive are at even addresses only */
+	memcpy(&h, object, sizeof h);                   /* members of an archive are only aligned to even addresses */
 	memcpy(&names, object + h.e_shoff + h.e_shstrndx * sizeof names, sizeof names);
 	for (int i = 1; i < h.e_shnum; i++) {
 		memcpy(&section, object + h.e_shoff + i * sizeof section, sizeof section);
@@ -386,7 +389,7 @@ put_support(Cx *cx, const char *path)
 	write_text(cx, path, text, n);
 }
 
-/* ---- the doors --------------------------------------------------------------------------------------------------- */
+/* ---- functions that builds call ---------------------------------------------------------------------------------- */
 
 typedef Vec(char *) Objects;
 
