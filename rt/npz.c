@@ -560,11 +560,12 @@ static int
 read_file(RtCx *cx, File *f, const char *path)
 {
 	const bool is_stdin = !strcmp(path, "-");
-	int fd, status;
+	const int fd = is_stdin ? 0 : open(path, O_RDONLY | O_CLOEXEC);
+	int status;
 
-	if (is_stdin ? rt_stdin_keep() : (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+	if (fd < 0 || (is_stdin && rt_stdin_keep()))
 		return rt_raise(cx, "%s: %s", f->path, strerror(errno));
-	status = read_all(cx, f, is_stdin ? 0 : fd);
+	status = read_all(cx, f, fd);
 	if (!is_stdin)
 		close(fd);
 	return status;

@@ -1,7 +1,7 @@
 /*
  * Constant tensors that a graph writes to: state outside of instances.
  *
- *  %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: each call sees the last one's value
+ *  %c : Tensor = prim::Constant[value=<Tensor>]()        a traced counter: each call sees what the last one wrote
  *  %r : Tensor = aten::add_(%c, %x, %1)
  *
  * Parameters whose gradients are requested are included: they are arguments with defaults.  The interpreter writes to

@@ -16,6 +16,7 @@
 #ifndef RT_OPS_VCOARSE_H
 #define RT_OPS_VCOARSE_H
 
+#include "short.h"
 #include "vblock.h"
 
 typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias; rows are lda and ldc apart */

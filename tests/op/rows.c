@@ -74,7 +74,7 @@ static IValue
 any_tensor(Rows *r)
 {
 	static const RtDtype other[] = { RT_f32, RT_f64, RT_i64, RT_b8, RT_u8, RT_i32, RT_c64, RT_f16, RT_bf16 };
-	int64_t dims[MOST_RANK];
+	int64_t dims[MOST_RANK] = { 0 };
 	int rank = below(r, 3) ? r->rank : below(r, r->rank + 1);
 	const RtDtype dtype = below(r, 3) ? r->dtype : below(r, 2) ? RT_i64 : other[below(r, 9)];
 	RtTensor *t, *view;
