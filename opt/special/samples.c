@@ -1,10 +1,10 @@
 /*
- * A dynamic specialization from samples: the function specialized for several values of the symbols.
+ * Makes a dynamic specialization from samples: the function specialized for several values of the symbols.
  *
  * The first samples have profiled sizes.  Others are chosen: for each symbol a small and a large value, as far apart as
  * the model takes the same path (shapes_agree), and one between.  A loop whose trip count is a symbol is not unrolled.
  * Each sample is a specialization like any other.  The samples differ in numbers.  The range of a symbol is the range
- * of its values in the samples: a kernel's form may depend on a size, and is known to be the same at both ends.
+ * of its values in the samples: the code of a kernel may depend on a size, and is known to be the same at both ends.
  */
 #include "samples.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- patterns with numbers for symbols --------------------------------------------------------------------------- */
 
-/* Finds a signature's values for the symbols of the merged one.  A value is 0 if the signature has no such size.  False
- * if it cannot be a sample. */
+/* Finds the values that the symbols of the merged pattern have in one signature.  A value is 0 if the signature has no
+ * such size.  Returns false if the signature cannot be a sample. */
 static bool
 values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 {
@@ -72,7 +72,7 @@ try_values(Samples *s, const int64_t *value, Specialization *spec)
 	return done ? t.shapes : NULL;
 }
 
-/* Do the samples take the same path?  If not, notes why. */
+/* Do the samples take the same path?  If not, records the reason in s->why. */
 static bool
 agree(Samples *s, const Shapes *a, const Shapes *b)
 {
@@ -91,7 +91,7 @@ is_sampled(const Samples *s, const int64_t *value)
 	return false;
 }
 
-/* Adds a sample if the model takes the same path on it as on the first. */
+/* Adds a sample if the model takes the same path on it as on the first one.  Returns whether it did. */
 static bool
 add_sample(Samples *s, const int64_t *value)
 {
@@ -107,7 +107,7 @@ add_sample(Samples *s, const int64_t *value)
 	return true;
 }
 
-/* Makes shapes[0] for a, or keeps it if values and loops are the same. */
+/* Makes shapes[0] for the values a.  Keeps shapes[0] if values and rolled loops are unchanged. */
 static bool
 begin_at(Samples *s, const int64_t *a)
 {
@@ -155,7 +155,8 @@ prime_from(int64_t n)
 	}
 }
 
-/* A prime from n on that is less than `most`.  If there is none, n or half of `most`. */
+/* Returns a prime >= n that is less than `most`.  If there is none, returns n, or about half of `most` if n is not less
+ * than it. */
 static int64_t
 prime_within(int64_t n, int64_t most)
 {
@@ -170,7 +171,7 @@ samples_may_try(Samples *s)
 	return s->left >= 0;
 }
 
-/* The elements of the largest tensor among the arguments. */
+/* Returns the number of elements of the largest tensor among the arguments. */
 static double
 most_elements(const Pattern *p, int n, const int64_t *value)
 {
@@ -190,8 +191,8 @@ most_elements(const Pattern *p, int n, const int64_t *value)
 	return most;
 }
 
-/* Are the arguments small enough for a call?  An operator without data may still use memory or time that grow with
- * sizes. */
+/* Are the arguments small enough to evaluate a call?  Even without data an operator may use memory or time that grow
+ * with sizes. */
 static bool
 is_callable(const Samples *s, const int64_t *value)
 {
@@ -213,7 +214,8 @@ goes(Samples *s, int symbol, int64_t to)
 	       agree(s, s->shapes[0], shapes);
 }
 
-/* Is x the value of another symbol? Then passes would find sizes equal that are equal in this sample only. */
+/* Is x the value of another symbol?  If it were chosen, passes would find two sizes equal that are equal in this sample
+ * only. */
 static bool
 is_taken(const int64_t *value, int n, int symbol, int64_t x)
 {
@@ -223,7 +225,8 @@ is_taken(const int64_t *value, int n, int symbol, int64_t x)
 	return false;
 }
 
-/* The first of n values that works and is not the end of an earlier symbol's range; 0: none. */
+/* Returns the first of n values on which the model takes the same path and which does not end an earlier symbol's
+ * range.  0 if there is none. */
 static int64_t
 first_end(Samples *s, int symbol, const int64_t *ends, const int64_t *to, int n)
 {
@@ -233,8 +236,9 @@ first_end(Samples *s, int symbol, const int64_t *ends, const int64_t *to, int n)
 	return 0;
 }
 
-/* The largest value that works.  Common sizes are tried first, if they exceed 16 times the profiled size: models often
- * have them as limits.  Then multiples of the profiled size are tried, from 16 down.  0 if none works. */
+/* Returns the largest value on which the model takes the same path.  Common sizes are tried first, if they exceed 16
+ * times the profiled size, since models often have them as limits.  Then multiples of the profiled size are tried, from
+ * 16 down.  0 if none is found. */
 static int64_t
 largest(Samples *s, int symbol, const int64_t *ends)
 {
@@ -264,7 +268,8 @@ least(Samples *s, int symbol, const int64_t *ends)
 	return 0;
 }
 
-/* The largest, or least, value that works and is not the end of an earlier symbol's range; else the profiled one. */
+/* Returns the largest or least value on which the model takes the same path and which does not end an earlier symbol's
+ * range.  If there is none, returns the profiled value. */
 static int64_t
 extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 {
@@ -277,7 +282,7 @@ extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 	return to ? to : is_taken(ends, symbol, -1, own) ? s->value[0][symbol] : own;
 }
 
-/* Has the symbol at least three different values, so that a line through them says something? */
+/* Does the symbol have at least three different values?  Two would fit any line. */
 static bool
 symbol_is_sampled(const Samples *s, int symbol)
 {
@@ -293,7 +298,7 @@ symbol_is_sampled(const Samples *s, int symbol)
 	return different >= 3;
 }
 
-/* The symbol whose value is farthest from the profiled one, as a ratio; -1: all are equal to it. */
+/* Returns the symbol whose value differs most from the profiled one, as a ratio.  -1 if all are equal to it. */
 static int
 farthest(const Samples *s, const int64_t *end, const int64_t *own)
 {
@@ -311,8 +316,8 @@ farthest(const Samples *s, const int64_t *end, const int64_t *own)
 	return at;
 }
 
-/* Adds a sample at the ends of all ranges.  Values that work for each symbol alone may fail together.  Then the
- * farthest one moves towards its profiled value. */
+/* Adds a sample at the ends of all ranges.  Values that are possible for each symbol alone may fail together.  Then the
+ * symbol that differs most moves towards its profiled value. */
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
@@ -333,8 +338,8 @@ add_end(Samples *s, int64_t *end, const int64_t *own)
 
 enum { TRIES = 2 * SIZE_POOL };
 
-/* The t-th value to try between the profiled one and the end of the range.  It is a prime.  For sizes that must be
- * multiples of something, it is a multiple of the profiled size, or a prime times a power of two that divides that
+/* Returns the t-th value to try between the profiled one and the end of the range.  It is a prime.  For sizes that must
+ * be multiples of some number, it is a multiple of the profiled size, or a prime times a power of two that divides that
  * size, so that quotients are odd. */
 static int64_t
 between(int64_t own, int64_t high, int t, int symbol)
@@ -348,7 +353,7 @@ between(int64_t own, int64_t high, int t, int symbol)
 	return t % 3 ? two * prime_within(to / two, high / two) : prime_within(to, high);
 }
 
-/* Finds values between the ends that work. */
+/* Finds values between the ends on which the model takes the same path. */
 static void
 find_more(Samples *s, const int64_t *high)
 {
@@ -371,7 +376,8 @@ find_more(Samples *s, const int64_t *high)
 	}
 }
 
-/* Number `at` of sample k, or of further value k - n.  A negative `at` is symbol ~at. */
+/* Returns number `at` of sample k.  From k = n on, returns that of further value k - n.  A negative `at` stands for
+ * symbol ~at. */
 static int64_t
 number_of(const Samples *s, int at, int k)
 {
@@ -382,8 +388,8 @@ number_of(const Samples *s, int at, int k)
 	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
 }
 
-/* Lists the symbols, and the numbers that vary.  Of numbers that are equal in all samples it lists one.  Returns how
- * many. */
+/* Lists the symbols and the numbers that vary.  Lists only one of the numbers that are equal in all samples.  Returns
+ * the length of the list. */
 static int
 different_numbers(const Samples *s, int *at)
 {
@@ -410,7 +416,7 @@ different_numbers(const Samples *s, int *at)
 	return n;
 }
 
-/* Is b a linear function of a in all samples, but not at value v of the further ones? */
+/* Is b a linear function of a in all samples, but not with further value v? */
 static bool
 tells_apart(const Samples *s, int a, int b, int v)
 {
@@ -430,7 +436,7 @@ tells_apart(const Samples *s, int a, int b, int v)
 	return ((double)number_of(s, a, s->n + v) - a0) * db != ((double)number_of(s, b, s->n + v) - b0) * da;
 }
 
-/* Has a the same remainder in all samples, but not at value v of the further ones? */
+/* Does a have the same remainder in all samples, but not with further value v? */
 static bool
 breaks_remainder(const Samples *s, int a, int v)
 {
@@ -454,7 +460,7 @@ told_apart(const Samples *s, const int *at, int n, int v)
 	return count;
 }
 
-/* Makes the v-th of the further values a sample. */
+/* Makes further value v a sample. */
 static void
 take(Samples *s, int v)
 {
@@ -465,9 +471,9 @@ take(Samples *s, int v)
 	s->more_shapes[v] = s->more_shapes[s->nmore];
 }
 
-/* Adds further values as samples, those first that tell apart most numbers.  Numbers must not be linear functions of
- * each other by chance: if ceil(h / 4) = 2 ceil(h / 8) in all samples, a formula would confuse the two.  False if some
- * are still not told apart. */
+/* Adds further values as samples, beginning with those that separate most numbers.  Numbers must not be linear
+ * functions of each other by chance: if ceil(h / 4) = 2 ceil(h / 8) in all samples, a formula would confuse the two.
+ * Returns false if some numbers are still not separated. */
 static bool
 take_more(Samples *s)
 {
@@ -491,7 +497,8 @@ take_more(Samples *s)
 	}
 }
 
-/* The product of ceil(size / side) of some symbols in sample k, or a further value: the tiles of a convolution. */
+/* Returns the product of ceil(size / side) of the symbols in `set`, in sample k or further value k - n.  It is the
+ * number of tiles of a convolution. */
 static int64_t
 tiles(const Samples *s, unsigned set, int64_t side, int k)
 {
@@ -503,8 +510,8 @@ tiles(const Samples *s, unsigned set, int64_t side, int k)
 	return n;
 }
 
-/* How many such products, of two symbols or more, have the same remainder in all samples, but not at value v of the
- * further ones? */
+/* Returns the number of such products, of two symbols or more, that have the same remainder in all samples, but not
+ * with further value v. */
 static int
 broken_tiles(const Samples *s, int v)
 {
@@ -525,8 +532,8 @@ broken_tiles(const Samples *s, int v)
 }
 
 /* Adds further values as samples until the numbers of tiles have several remainders.  Kernels compute tiles in blocks,
- * and a formula for the number of blocks is fitted to the samples.  With one remainder in all of them, the formula
- * would hold for such numbers of tiles only, and calls of other sizes would be refused. */
+ * and a formula for the number of blocks is fitted to the samples.  If all numbers had one remainder, the formula would
+ * hold for such numbers of tiles only, and calls of other sizes would be refused. */
 static void
 take_remainders(Samples *s)
 {
@@ -557,8 +564,9 @@ is_in_range(const Samples *s, int symbol, int64_t x)
 	return below && above;
 }
 
-/* Adds a sample with profiled sizes that are outside of their ranges, and the others at the ends of theirs.  They are
- * outside because other symbols had the same size, and no sample has equal sizes.  False if there are none. */
+/* Adds a sample with the profiled sizes that are outside of their ranges, and the other sizes at the ends of theirs.
+ * They are outside because other symbols had the same size, and no sample has equal sizes.  Returns false if there are
+ * none. */
 static bool
 add_profiled(Samples *s, const int64_t *high)
 {
@@ -594,8 +602,8 @@ choose(Samples *s)
 	return apart;
 }
 
-/* Formulas with up to three factors, a coefficient and a summand are fitted to samples: fewer than five do not suffice,
- * unless there are no more values between the ends. */
+/* Are there enough samples?  Formulas with up to three factors, a coefficient and a summand are fitted to them.  So
+ * fewer than five suffice only if there are no more values between the ends. */
 static bool
 are_enough(const Samples *s)
 {
@@ -630,7 +638,7 @@ set_ranges(const Samples *s, Sizes *z)
 
 /* ---- profiled signatures ----------------------------------------------------------------------------------------- */
 
-/* Two samples to begin with: profiled ones, or a profiled one and one near it. */
+/* Sets the first two samples: two profiled ones, or a profiled one and one near it. */
 static bool
 take_profiled(Samples *s, Specialization *const *signature, int n)
 {
@@ -668,7 +676,8 @@ take_profiled(Samples *s, Specialization *const *signature, int n)
 	return samples_begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
 }
 
-/* The profile without values that only calls of one signature have seen: they tell nothing about other sizes. */
+/* Returns the profile without observations that only calls of one signature have made, since these do not hold at other
+ * sizes. */
 static Profile *
 seen_by_several(Cx *cx, const Profile *profile, Specialization *const *signature, int n)
 {
@@ -711,8 +720,8 @@ varying(Cx *cx, const Block *b, Numbers *out)
 			vec_push(cx->arena, out, n);
 }
 
-/* Gives constants that vary a number each, which is the same only if they are equal in all samples.  Passes must not
- * merge constants that are equal in one sample only. */
+/* Gives each constant that varies a number.  Two constants get the same number only if they are equal in all samples.
+ * So passes do not merge constants that are equal in one sample only. */
 static void
 tell_apart(Samples *s)
 {
@@ -744,7 +753,7 @@ tell_apart(Samples *s)
 
 /* ---- making samples ---------------------------------------------------------------------------------------------- */
 
-/* The cause where too few samples work: the last trial's, if one failed. */
+/* Sets the cause if too few samples are possible: that of the last trial, if one failed. */
 static bool
 too_few(Samples *s)
 {
@@ -754,7 +763,7 @@ too_few(Samples *s)
 	return false;
 }
 
-/* Finds samples that tell the numbers of the function apart. */
+/* Finds samples that separate the numbers of the function. */
 static bool
 are_samples(Samples *s, Specialization *const *signature, int n)
 {
@@ -816,7 +825,7 @@ samples_shapes(const Specialization *d)
 	return d->samples ? d->samples->shapes[0] : NULL;
 }
 
-/* The chosen sample with the smallest symbols, by their product; 0: there is none. */
+/* Returns the chosen sample with the smallest product of symbols.  0 if there is none. */
 static int
 least_sample(const Samples *s)
 {

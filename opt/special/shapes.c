@@ -1,10 +1,10 @@
 /*
  * Shapes: the computations of sizes that a specialization depends on, as a graph that can be run again.
  *
- * The specializer learns the sizes of a sample from kernels without data.  Every step of that is recorded here, in one
- * graph without branches and loops: calls, lists, tuples, in the order in which they ran.  Values that depend on the
- * arguments' sizes are observed as numbers.  rt/sizes.c runs the graph on the sizes of a call, and compares these
- * numbers.  The specializer of a sample knows nothing that is not in this graph.
+ * The specializer learns the sizes of a sample from kernels without data.  Every such call is recorded here, in one
+ * graph without branches and loops: operators, lists and tuples in the order in which they ran.  Values that depend on
+ * the arguments' sizes are observed as numbers.  rt/sizes.c runs the graph on the sizes of a call, and compares these
+ * numbers.  The specializer of a sample uses only sizes that are computed in this graph.
  */
 #include "../opt.h"
 
@@ -15,13 +15,13 @@ typedef struct Trips { const Node *loop; int64_t n; } Trips;
 typedef struct Failed { const Node *node; Range at; } Failed;     /* at: its line in the model */
 
 struct Shapes {
-	RtSeen seen;             /* the first member: put() casts its address */
+	RtSeen seen;             /* must be the first member, since put() casts its address */
 	Cx    *cx;
 	Graph *graph;
-	Vec(Value *) of;         /* value here, by the id of one of the specialized graph */
-	Vec(bool) varies;        /* whether it depends on the arguments, by the id of a value here */
+	Vec(Value *) of;         /* value in this graph, by value id in the specialized graph */
+	Vec(bool) varies;        /* whether the value depends on the arguments, by value id in this graph */
 	Vec(SizeNumber) number;
-	Vec(Trips) trips;        /* trip counts of loops, in the order in which they were met */
+	Vec(Trips) trips;        /* trip counts of loops, in the order of evaluation */
 	Vec(Failed) failed;
 	const RolledLoops *rolled;
 };
@@ -76,7 +76,7 @@ set_value(Shapes *s, const Value *to, Value *v)
 	s->of.at[to->id] = v;
 }
 
-/* The value here for a value of the specialized graph; null: there is none. */
+/* Returns the value in this graph for a value of the specialized graph.  Null if there is none. */
 static Value *
 value_here(Shapes *s, const Value *to)
 {
@@ -123,7 +123,7 @@ shapes_same(Shapes *s, const Value *to, const Value *as)
 		set_value(s, to, value_here(s, as));
 }
 
-/* Returns v, marked so that the next node runs on its data. */
+/* Returns v, marked so that the next node runs on real data. */
 static Value *
 run_next(Shapes *s, Value *v)
 {
@@ -137,7 +137,8 @@ run_next(Shapes *s, Value *v)
 	return p->out[0];
 }
 
-/* Makes v the value for `to`.  Observes it if it varies, or if it was computed on data: observing ends that. */
+/* Makes v the value for `to`.  Observes it if it varies, or if it was computed on real data: the observation ends the
+ * run on data. */
 static void
 observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies, bool now)
 {
@@ -157,7 +158,7 @@ observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies, bool n
 	set_value(s, to, v);
 }
 
-/* Replaces m by constants if its results have known data, which are the same for all sizes. */
+/* Replaces m by constants if its results have known data that is the same for all sizes.  Returns whether it did. */
 static bool
 put_constants(Shapes *s, KnownTable *k, const Node *m)
 {
@@ -171,14 +172,15 @@ put_constants(Shapes *s, KnownTable *k, const Node *m)
 	return true;
 }
 
-/* Is m a rank or a list's length?  If the input varies, it is observed, and with it these. */
+/* Is m a rank or a list's length?  It needs no observation of its own: if the input varies, the observation of the
+ * input contains it. */
 static bool
 is_seen_with_input(const Node *m)
 {
 	return node_is(m, aten_dim) || (node_is(m, aten_len) && m->in[0]->type->kind == TYPE_LIST);
 }
 
-/* Does m write, or make a list or dict that the graph writes to? */
+/* Does m write, or return a list or dict that the graph writes to? */
 static bool
 may_change(KnownTable *k, const Node *m)
 {
@@ -189,7 +191,7 @@ may_change(KnownTable *k, const Node *m)
 	return may;
 }
 
-/* The value here for input i of m, with a stand-in for an unknown number.  Null if there is none. */
+/* Returns the value in this graph for input i of m, or a stand-in for an unknown number.  Null if there is none. */
 static Value *
 input_here(Shapes *s, KnownTable *k, const Node *m, int i)
 {
@@ -231,7 +233,7 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->graph, n);
 	for (int i = 0; i < m->nin && varies; i++)
-		if (node_writes_input(m, i))             /* reads of it depend on the sizes from here on */
+		if (node_writes_input(m, i))             /* reads of it after the write depend on the sizes */
 			set_varies(s, in[i], true);
 	for (int i = 0; i < m->nout; i++)
 		observe(s, k, m->out[i], n->out[i], varies, now);
@@ -244,7 +246,7 @@ shapes_fail(Shapes *s, const Node *n, Range at)
 		vec_push(s->cx->arena, &s->failed, ((Failed){ n, at }));
 }
 
-/* Does b fail only where a does, and in that order? In a loop that is not unrolled a node fails once. */
+/* Does b fail only at nodes at which a fails, in the same order?  A node in a loop that is not unrolled counts once. */
 bool
 shapes_fail_within(const Shapes *a, const Shapes *b)
 {
@@ -280,7 +282,7 @@ shapes_like(Shapes *s, KnownTable *k, const Value *to, const Value *as)
 			false);
 }
 
-/* A list of these ints. */
+/* Returns a list of these ints. */
 static IValue
 list_of(RtCx *rt, const int64_t *i, int n)
 {
@@ -303,7 +305,7 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 	}
 }
 
-/* Records `to` as a tensor like the result of m, an aten::select, at any index. */
+/* Records `to` as a tensor with the type that m, an aten::select, returns for any index. */
 void
 shapes_element(Shapes *s, KnownTable *k, const Value *to, const Node *m)
 {
@@ -347,7 +349,7 @@ shapes_back(Shapes *s, ShapesMark m)
 	for (int i = 0; i < s->of.n; i++) {
 		const Node *n = s->of.at[i] ? s->of.at[i]->node : NULL;
 
-		/* If nothing had been recorded, the last node is the block's end. */
+		/* If nothing had been recorded at the mark, its last node is the block's end. */
 		if (n && n->block == top && n != m.last && n != top->param &&
 		    (m.last == top->ret || node_is_before(m.last, n)))
 			s->of.at[i] = NULL;
@@ -372,7 +374,8 @@ shapes_may_unroll(Shapes *s, const Node *loop, int64_t trips)
 	return true;
 }
 
-/* Marks the first loop with different trip counts in two samples, which is not to be unrolled; false: there is none. */
+/* Marks the first loop whose trip count differs between two samples, so that it is not unrolled.  Returns false if
+ * there is none. */
 bool
 shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
 {
@@ -416,8 +419,8 @@ shapes_graph(Shapes *s)
 	return s->graph;
 }
 
-/* May a number have these two values in two samples? A size of 0 or 1 is special: kernels have no loop over it, and it
- * broadcasts. */
+/* May a number have these two values in two samples?  Sizes of 0 and 1 must be equal: kernels have no loop over a size
+ * of 1, and it broadcasts. */
 static bool
 may_both_be(const SizeNumber *a, const SizeNumber *b)
 {
@@ -425,8 +428,8 @@ may_both_be(const SizeNumber *a, const SizeNumber *b)
 	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
-/* Are the constants equal, as far as sizes depend on them?  The graph of one sample is run for the others, too.  No
- * size depends on floats. */
+/* Are the constants equal, as far as sizes depend on them?  They must be, since the graph of one sample is run for the
+ * others, too.  No size depends on floats. */
 static bool
 same_constant(const Value *a, const Value *b)
 {
@@ -470,7 +473,7 @@ shapes_agree(const Shapes *a, const Shapes *b)
 	return m == b->graph->top->ret;
 }
 
-/* May the numbers that node n of a observes be those of b? */
+/* Are the numbers that node n of a observes possible for b, too? */
 static bool
 same_numbers(const Shapes *a, const Shapes *b, const Node *n)
 {
@@ -490,7 +493,7 @@ same_numbers(const Shapes *a, const Shapes *b, const Node *n)
 	return true;
 }
 
-/* Describes a failed node.  A guard of torch.export is described by its message: its line is in no source. */
+/* Describes a failed node.  A guard of torch.export is described by its message, since its line is in no source. */
 static Cause
 cause_of_failure(const Failed *f)
 {

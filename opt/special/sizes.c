@@ -1,14 +1,15 @@
 /*
- * Sizes that depend on symbols, as formulas fitted to samples.
+ * Fits formulas of the symbols to the sizes in the samples.
  *
- * A number has a value in each sample.  If all are equal, it is a constant.  Otherwise a formula is looked for among
+ * A number has a value in each sample.  If all are equal, it is a constant.  Otherwise a formula is sought among
  * products of the numbers found before.  These are called atoms; the symbols are the first of them.  A number that is
- * no such product becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them.
+ * no such product becomes a new atom.  Samples are chosen so that two different formulas do not agree on all of them.
  * Still a formula is only an expectation, which the program checks for every new size (rt/sizes.c).
  *
- * Numbers in kernels are not checked.  They may be written with another atom than they come from, if samples do not
- * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  So a relation that holds on all samples becomes a tie, which
- * has to hold for a new size, too: an atom is a linear function of another, or a symbol has a certain remainder.
+ * Numbers in kernels are not checked.  They may be expressed by another atom than they come from, if the samples do not
+ * separate the two: h / 4 * w / 8 and h / 8 * w / 4.  So a relation that holds on all samples becomes a tie, which must
+ * also hold for a new size.  A tie says that an atom is a linear function of another, or that a symbol has a certain
+ * remainder.
  */
 #include "../opt.h"
 
@@ -46,15 +47,15 @@ is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeEx
 	return true;
 }
 
-/* The search for a formula of a number: c * product of atoms + d. */
+/* State of the search for a formula of a number: c * product of atoms + d. */
 typedef struct Sought {
 	const Sizes   *s;
-	const int64_t *v;                /* its value in each sample */
-	bool           offset;           /* may d be other than 0? */
+	const int64_t *v;                /* value of the number in each sample */
+	bool           offset;           /* whether d may differ from 0 */
 	RtSizeExpr    *e;
 } Sought;
 
-/* Tries all products of `left` more atoms, from `first` on. */
+/* Tries all products with `left` more atoms, from index `first` on. */
 static bool
 search(const Sought *q, const int64_t *product, int first, int left)
 {
@@ -106,7 +107,7 @@ sizes_add_atom(Sizes *s, const int64_t *v)
 	return s->natom++;
 }
 
-/* Index of the formula for a number.  < 0 if there is none. */
+/* Returns the index of the formula for a number, and adds it if it is new.  Negative if there is none. */
 static int
 learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
 {
@@ -212,8 +213,8 @@ sizes_step(const Sizes *s, int symbol)
 	return step ? step : 1;
 }
 
-/* Ties a symbol to its remainder, if that is the same in all samples: kernels for other remainders may look
- * different. */
+/* Ties a symbol to its remainder, if this is the same in all samples.  Kernels for other remainders may have other
+ * code. */
 static void
 tie_rest(Cx *cx, Sizes *s, int a)
 {
