@@ -21,7 +21,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------------- */
 
-/* Whether the type, or a type inside of it, leaves open which type a value has. */
+/* Whether the type is, or contains, one that does not fix the dynamic type of a value (Any, Union). */
 static bool
 holds_any(AliasDb *db, const Type *t, Map *seen)
 {
@@ -103,7 +103,8 @@ contain_types(AliasDb *db, int e, const Type *t)
 			contain(db, e, wildcard_of(db, t->cls->slot_type[i]));
 }
 
-/* The wildcard of a type. That of a Union points to those of its members; that of an Optional is its member's. */
+/* Returns the wildcard of a type. The wildcard of a Union points to those of its members. An Optional has the wildcard
+ * of its element. */
 static int
 wildcard_of(AliasDb *db, const Type *t)
 {
@@ -189,7 +190,7 @@ register_deep_write(AliasDb *db, const Node *n, const Value *v)
 	register_write(db, n, e);
 	if (v->type->kind == TYPE_TENSOR)
 		return;
-	/* v may still get members. The new element stands for all that it will have in the end. */
+	/* v may still get members, so the new element stands for all members that v ever has. */
 	inside = alias_element_new(db);
 	contain(db, inside, e);
 	vec_push(db->arena, &db->writes[n->id], -2 - inside);
@@ -461,7 +462,7 @@ analyze_nothing(AliasDb *db, const Node *n)
 	(void)n;
 }
 
-/* The element of memory that outlives the graph, such as a storage or a list. */
+/* Returns the element of memory that outlives the graph, such as a storage or a list. */
 static int
 element_at(AliasDb *db, const void *memory)
 {
@@ -477,7 +478,7 @@ element_at(AliasDb *db, const void *memory)
 	return (int)have - 1;
 }
 
-/* An attribute whose memory is known points to the element of that memory, which the object contains. */
+/* An attribute whose memory is known points to the element of that memory. The object contains this element. */
 static void
 analyze_get_attr(AliasDb *db, const Node *n)
 {
@@ -549,7 +550,7 @@ analyze_fork(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* Code may get the value back from the result, so it becomes a wildcard. */
+/* Code may read the value back from the result, so the value becomes a wildcard. */
 static void
 analyze_awaited(AliasDb *db, const Node *n)
 {
@@ -570,7 +571,8 @@ analyze_wait(AliasDb *db, const Node *n)
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
-/* The analysis of each kind that needs one of its own. The results of a FusionGroup are new: its subgraph is pure. */
+/* Kinds that need an analysis of their own. The results of a FusionGroup are freshly allocated, since its subgraph is
+ * pure. */
 static const struct { Symbol kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
 	{ prim_Constant, analyze_constant },
 	{ prim_If, analyze_if },
@@ -671,7 +673,7 @@ alias_written_outside(AliasDb *db, const Value *v)
 		vec_push(db->arena, &db->outside, e);
 }
 
-/* Extends `of` to cover the id. Doubles its length, so that adding values one by one takes linear time. */
+/* Extends `of` to cover the id. At least doubles its length, so that adding values one by one takes linear time. */
 static void
 cover(AliasDb *db, int id)
 {

@@ -26,7 +26,9 @@ struct AliasDb {
 	Graph  *g;
 	Arena  *arena;
 	Vec(Element) element;
-	int    *of;              /* Element of each value, by value id. -1 for none yet, or ALIAS_UNKNOWN. */
+	/* Element of each value, by value id. -1 if it has none yet. ALIAS_UNKNOWN if it was made after the
+	 * database. */
+	int    *of;
 	int     nvalue;          /* Length of `of`. */
 	Ints   *writes; /* Elements that each node writes, by node id, without the elements that these contain. */
 	NodeSets *sets;          /* NodeSets of each node, by node id. */
@@ -41,7 +43,8 @@ struct AliasDb {
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;
 	bool   *written;         /* Whether a node writes the element, by element. Null until needed. */
-	const bool *to_written[2];     /* Whether the element points to a written element, or ([1]) reaches one. */
+	/* [0]: whether the element points to a written element. [1]: whether it reaches one. */
+	const bool *to_written[2];
 	bool   *live;            /* Whether the element is in the live set, by element: see alias_live_add. */
 	bool   *live_seen;       /* Whether all that the element reaches is in the live set. */
 	/* Whether the element points to memory that outlives the graph or is known outside. Null until needed. */
@@ -53,11 +56,12 @@ int  alias_element_of(AliasDb *, const Value *); /* Element of the value. -1 if 
 /* Whether the value can alias and was made after the database. */
 bool alias_is_unknown(const AliasDb *, const Value *);
 const IntSet *alias_places_of(AliasDb *, int e);                       /* Elements that e may point to. */
-const IntSet *alias_reach_of(AliasDb *, int e);                        /* Elements that are reachable from those. */
+const IntSet *alias_reach_of(AliasDb *, int e); /* Elements that are reachable from the elements that e may point to. */
 bool alias_meet(const IntSet *, const IntSet *);
 void alias_join(AliasDb *, Ints *into, const IntSet *);
 IntSet *alias_set_of(AliasDb *, Ints *found);
-/* Appends the places that e may point to, or (deep) that are reachable from it. stack: memory for the walk. */
+/* Appends the places that e may point to or, if `deep`, all places that are reachable from it. stack: memory for the
+ * walk. */
 void alias_collect(AliasDb *, int e, bool deep, Ints *stack, Ints *found);
 bool alias_is_listed(const Node *, const Symbol *kinds, size_t n);
 #define LISTED(n, kinds) alias_is_listed(n, kinds, sizeof(kinds) / sizeof *(kinds))

@@ -70,7 +70,7 @@ alias_set_of(AliasDb *db, Ints *found)
 	return s;
 }
 
-/* Returns the places of e, or (deep) all that e reaches. Each set is computed once. */
+/* Returns the places that e may point to or, if `deep`, all places that it reaches. Each set is computed once. */
 static const IntSet *
 set_at(AliasDb *db, int e, bool deep)
 {

@@ -1,12 +1,12 @@
 /*
  * If and Loop by their parts.
  *
- *   %out = prim::If(%cond)                   %out = prim::Loop(%max, %cond, %init)
- *     block0():                                block0(%index : int, %carried : T):
- *       -> (%a)                                  -> (%again, %next)
- *     block1():
- *       -> (%b)
- * What passes do to them keeps inputs, block inputs, block outputs and outputs in step.
+ *  %out = prim::If(%cond)                   %out = prim::Loop(%max, %cond, %init)
+ *    block0():                                block0(%index : int, %carried : T):
+ *      -> (%a)                                  -> (%again, %next)
+ *    block1():
+ *      -> (%b)
+ * he functions here keep a node's inputs, block inputs, block outputs and outputs consistent with each other.
  */
 #include "ir.h"
 #include "row.h"
@@ -99,7 +99,7 @@ first_node(const Block *b)
 	return b->ret->next != b->ret ? b->ret->next : NULL;
 }
 
-/* First node in n's blocks from block i on. Null if they are empty. */
+/* Returns the first node in n's blocks from block i on. Null if they are empty. */
 static Node *
 first_inside(const Node *n, int i)
 {
@@ -131,7 +131,7 @@ block_next(const Block *b, const Node *n)
 	return next;
 }
 
-/* First node that INNER_FIRST visits of n and the nodes inside of it. Null if n is null. */
+/* Returns the first node that INNER_FIRST visits among n and the nodes inside of it. Null if n is null. */
 static Node *
 innermost(Node *n)
 {
@@ -168,7 +168,7 @@ block_has(const Block *b, Symbol kind)
 	return false;
 }
 
-/* An operator's error is no effect: an unused result may drop it. */
+/* The error that an operator may raise is no effect: passes may drop it with an unused result. */
 OpEffect
 block_effect(const Block *b)
 {

@@ -27,7 +27,7 @@ class_slot(const RtClass *k, const char *name)
 	return a ? a->slot : -1;
 }
 
-/* Adds a slot. The arrays double when their count is a power of two. */
+/* Adds a slot. The arrays double when their number of slots is a power of two. */
 static void
 add_slot(Cx *cx, RtClass *k, const char *name, const Type *type)
 {

@@ -1,12 +1,12 @@
 /*
- * Graph -> RtCode, which the interpreter runs and in which a failed guard resumes.
+ * Lowers a graph to RtCode, which the interpreter runs and in which a failed guard resumes.
  *
  * Registers. A value gets a register where it is defined and frees it at its last use (lastuse.c). The operand's top
  * bit marks the last use: the interpreter then moves the value instead of copying it. Memory is thus released early.
  * Values that die without a use, such as unused outputs, are cleared if they can hold memory.
  *
  * Each called function is lowered once. A reference to its Code may be taken before the Code is filled in, so recursion
- * needs no special care. Methods called through an interface are lowered for all classes that implement it.
+ * needs no special case. Methods called through an interface are lowered for all classes that implement it.
  */
 #include "lower.h"
 
@@ -24,7 +24,7 @@ lacks(Lower *l, const Node *n, const char *name, const char *schema)
 	vec_push(l->cx->arena, l->w->lacking, ((Lacking){ name, n->at, schema }));
 }
 
-/* Emits a RAISE that defines the node's outputs, so that lowering goes on and finds all that is lacking. */
+/* Emits a RAISE that defines the node's outputs, so that lowering continues and finds all missing operators. */
 static void
 lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 {
@@ -84,7 +84,8 @@ full_name(Lower *l, const Op *op)
 	return *op->overload ? arena_printf(l->cx->arena, "%s.%s", op->name, op->overload) : op->name;
 }
 
-/* Lowers an in-place or out= row over a body: calls the body, then the row's kernel, which stores the results. */
+/* Lowers an in-place or out= operator whose base has a body: calls the body, then the operator's kernel, which stores
+ * the results. */
 static void
 lower_stored_body(Lower *l, Node *n, Op *base)
 {
@@ -115,7 +116,8 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 	insn_define_all(l, n);
 }
 
-/* Packs the inputs after the schema's arguments into a list. It copies them: a value may also be a fixed argument. */
+/* Packs the inputs after the schema's arguments into a new list, and returns its register. Inputs are copied, since a
+ * value may also be a fixed argument. */
 static int
 pack_varargs(Lower *l, Node *n, int nfixed)
 {
@@ -128,7 +130,7 @@ pack_varargs(Lower *l, Node *n, int nfixed)
 	return list;
 }
 
-/* Lowers a call of the row's kernel, or of its body. */
+/* Lowers a call of the operator's kernel, or of its body if it has one. */
 static void
 lower_row(Lower *l, Node *n, Function *body)
 {
@@ -194,7 +196,7 @@ lower_constant(Lower *l, Node *n)
 		if (!f)
 			BUG("no memory for a function value");
 		v = rt_ref(RT_FUNCTION, f);
-	} else if (!value_constant(n->out[0], &v)) {         /* Fallback of a graph of PyTorch's executor. */
+	} else if (!value_constant(n->out[0], &v)) { /* unknown fallback function of a graph of PyTorch's executor */
 		lower_lacking(l, n, "a constant without a value", "");
 		return;
 	}
@@ -450,7 +452,7 @@ finish(Lower *l)
 	c->nplace_name = l->place.n;
 }
 
-/* Keeps the index for code_place. */
+/* Returns a copy of the index, for code_place. */
 static const Map *
 index_kept(const Lower *l)
 {
@@ -522,8 +524,8 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 	k->code = codes;
 }
 
-/* Adds the method to every class that may be behind the interface. A method without code is put on the list to
- * lower. */
+/* Adds the method to every class that may implement the interface. Adds methods without code to the list of functions
+ * to lower. */
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {
@@ -545,7 +547,7 @@ resolve_virtual(Work *w, const Type *interface, const char *name)
 	}
 }
 
-/* Lowers the function, unless that was done, and all functions that it needs. */
+/* Lowers the function, unless it was lowered before, and all functions that it needs. */
 static RtCode *
 lower_all(Work *w, Function *fn)
 {

@@ -1,16 +1,17 @@
 /*
- * Control flow as instructions: If, Loop, with.
+ * Lowers control flow to instructions: If, Loop, with.
  *
  * An If's outputs get registers before its branches are lowered. A value that a branch computes for an output is placed
- * in that register if possible; else a move at the branch's end copies it. A carried value of a Loop has one register
- * for the initial value, all trips and the output. The body computes the next value into it if the old one is dead.
+ * in that register if possible. Otherwise a move at the branch's end copies it. A carried value of a Loop has one
+ * register for the initial value, all trips and the output. The body computes the next value into it if the old one is
+ * dead.
  *
  *      BRANCH c -> else                         MOVE carried <- inits, again <- cond;  CONSTANT index <- 0
  *      ... MOVE outs; JUMP end            head: LOOP index, max, again -> end
  * else: ... MOVE outs                           ... MOVE carried, again <- the body's;  NEXT index -> head
  * end:                                    end:
  *
- * An exception in a with-scope continues in the scope's handler, behind the end of the function.
+ * An exception in a with-scope continues in the scope's handler, after the end of the function.
  */
 #include "lower.h"
 
@@ -18,7 +19,7 @@
 
 /* ---- with -------------------------------------------------------------------------------------------------------- */
 
-/* Emits result = object.method(args...); arguments and result are registers. */
+/* Emits result = object.method(args...). Arguments and result are registers. */
 static void
 emit_method(Lower *l, const Value *object, const char *method, const uint32_t *args, int nargs, uint32_t result)
 {
@@ -36,7 +37,7 @@ emit_method(Lower *l, const Value *object, const char *method, const uint32_t *a
 	insn_out(l, result);
 }
 
-/* Calls __exit__ with None for exception, value and traceback. */
+/* Emits a call of __exit__ with None for exception, value and traceback. */
 static void
 emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
 {
@@ -47,7 +48,7 @@ emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
 	emit_method(l, object, "__exit__", args, 3, result);
 }
 
-/* The scope opens before __enter__ runs, as in PyTorch. prim::Exit keeps the object alive until the end of the
+/* Opens the scope before __enter__ runs, as PyTorch does. prim::Exit keeps the object alive until the end of the
  * scope. */
 void
 lower_enter(Lower *l, Node *n)
@@ -80,7 +81,7 @@ lower_exit(Lower *l, Node *n)
 	insn_in(l, RT_REG(insn_use(l, n, 0)));
 }
 
-/* Emits the handlers behind the function's end. They use new registers, because objects of outer scopes are still
+/* Emits the handlers after the function's end. They use new registers, because objects of outer scopes are still
  * alive. */
 void
 lower_handlers(Lower *l)
@@ -146,7 +147,7 @@ move_outputs(Lower *l, Block *b, const int *reg, int n)
 		l->insn.n = at;
 }
 
-/* Reserves v's register until the construct has been lowered. Sets *kept to whether it was reserved before. */
+/* Reserves v's register until the If or Loop has been lowered. Sets *kept to whether it was reserved before. */
 static int
 keep_register(Lower *l, Value *v, bool *kept)
 {
@@ -183,7 +184,7 @@ lower_branch(Lower *l, Node *n, int which, const int *reg)
 	move_outputs(l, b, reg, n->nout);
 }
 
-/* The second branch starts with the same busy registers as the first. */
+/* Restores the busy registers, so that the second branch starts with the same ones as the first. */
 static void
 restore_busy(Lower *l, const bool *busy, int n)
 {
@@ -219,8 +220,8 @@ lower_if(Lower *l, Node *n)
 			l->kept.at[reg[i]] = kept[i];
 }
 
-/* Chooses registers for the condition (reg[0]) and the carried values. An initial value that dies here passes on its
- * register. */
+/* Chooses registers for the condition (reg[0]) and the carried values. An initial value that dies at the Loop hands its
+ * register to the carried value. */
 static void
 place_carried(Lower *l, Node *n, int *reg, bool *kept)
 {

@@ -1,6 +1,6 @@
 /*
  * Instructions and their operands: the tables of a code, in which each entry is unique, the registers of values, and
- * the source places that messages name. All instructions of a node have the same place.
+ * the source places that messages show. All instructions of a node have the same place.
  */
 #include "lower.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- tables --------------------------------------------------------------------------------------- */
 
-/* Index stored for the key. Stores `next` if the key is new. */
+/* Returns the index stored for the key. Stores `next` if the key is new. */
 static int
 table_index(Lower *l, const char *key, int next, bool *is_new)
 {
@@ -22,7 +22,7 @@ table_index(Lower *l, const char *key, int next, bool *is_new)
 	return next;
 }
 
-/* Index of the entry with that address in a table of n entries. kind: letter of the table. */
+/* Returns the index of the entry with that address in a table of n entries. kind: letter of the table. */
 static int
 index_of_address(Lower *l, char kind, const void *p, int n, bool *fresh)
 {
@@ -97,7 +97,7 @@ index_of_constant(Lower *l, IValue v)
 
 /* ---- places --------------------------------------------------------------------------------------------- */
 
-/* Name of the file in the archive: code/__torch__/net.py for net.pt:code/__torch__/net.py. */
+/* Returns the name of the file in the archive: code/__torch__/net.py for net.pt:code/__torch__/net.py. */
 static const char *
 file_of(const Source *s)
 {
@@ -106,7 +106,7 @@ file_of(const Source *s)
 	return code ? code + 1 : s->name;
 }
 
-/* Offset of the text in the code's texts. Equal texts are stored once. */
+/* Returns the offset of the text in the code's texts. Equal texts are stored once. */
 static uint32_t
 text_index(Lower *l, const char *s, int64_t n)
 {
@@ -126,7 +126,7 @@ text_of(Lower *l, const char *s)
 	return s ? text_index(l, s, (int64_t)strlen(s)) : 0;
 }
 
-/* Index of the text of the line that begins at `begin`. Each line is copied once. */
+/* Returns the index of the text of the line that begins at `begin`. Each line is copied once. */
 static uint32_t
 line_text(Lower *l, Range at, int64_t begin)
 {
@@ -194,7 +194,8 @@ place_index(Lower *l, Range at, const char *function, int caller)
 	return i;
 }
 
-/* Index of the place of the call that inlined a node. A frame's `what` is the inlined function, its `at` the call. */
+/* Returns the index of the place of the call that inlined a node. A frame's `what` is the inlined function, its `at`
+ * the call. */
 static int
 caller_index(Lower *l, const Frame *f)
 {
@@ -224,7 +225,7 @@ code_place(const Function *fn, Range at, const Frame *inlined)
 	return find_place(fn, at, inlined ? inlined->what : fn->name, code_caller(fn, inlined));
 }
 
-/* Index of the current node's place. */
+/* Returns the index of the current node's place. */
 static int
 place_here(Lower *l)
 {
@@ -254,7 +255,7 @@ reg_take(Lower *l)
 	return l->busy.n - 1;
 }
 
-/* The value in the register must be dead. */
+/* Frees a register, whose value must be dead. */
 void
 reg_free(Lower *l, int r)
 {
@@ -288,7 +289,7 @@ holds_memory(const Value *v)
 	}
 }
 
-/* Whether input i is read only by the lowering, not by the code. */
+/* Whether only the lowering reads input i, not the code at run time. */
 bool
 use_is_static(const Node *n, int i)
 {
@@ -324,7 +325,7 @@ insn_in(Lower *l, uint32_t operand)
 	i->nin++;
 }
 
-/* Call it after the last insn_in. */
+/* Adds an output to the last instruction. Must be called after its last insn_in. */
 void
 insn_out(Lower *l, uint32_t operand)
 {
@@ -379,7 +380,8 @@ insn_target(Lower *l, int insn)
 	l->insn.at[insn].arg = (uint32_t)l->insn.n;
 }
 
-/* Clears and frees the registers of values that die with node n, or at the start of the block whose param node n is. */
+/* Clears and frees the registers of values that die at node n. If n is a block's param node, these die at the start of
+ * the block. */
 void
 insn_clear_dead(Lower *l, const Node *n)
 {
@@ -439,7 +441,8 @@ lower_code_of(Work *w, Function *fn)
 	return fn->code;
 }
 
-/* Key of the method in a class's table. Unchanged code has keys of its own, so that it calls unchanged code. */
+/* Returns the key of the method in a class's table. Unchanged code has keys of its own, so that it calls unchanged
+ * code. */
 const char *
 lower_key_of(const Work *w, const Type *interface, const char *name)
 {

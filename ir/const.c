@@ -1,7 +1,7 @@
 /*
- * Values made at compile time: constants, defaults.  The compile owns them and never releases them.
+ * Values made at compile time: constants and defaults.  The compile owns them and never releases them.
  *
- * Tensors that are printed by their hash are remembered, so that the text can be read back in the same compile.
+ * Tensors that are printed by their hash are kept in a table, so that the text can be read back in the same compile.
  */
 #include "ir.h"
 
@@ -135,7 +135,7 @@ storage_moved(Cx *cx, RtStorage *s, RtStorage *of, const int64_t *from)
 {
 	Moved *m = new(cx->arena, Moved, 1);
 
-	rt_count_up(&s->h);              /* Keeps the address, which is a key, from being reused by another storage. */
+	rt_count_up(&s->h); /* Retains the storage, since its address is a key that no other storage must get. */
 	rt_count_up(&of->h);
 	*m = (Moved){ of, from };
 	*ptrmap_at(cx->arena, &cx->moved, s) = (int64_t)(intptr_t)m;

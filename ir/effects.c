@@ -9,7 +9,8 @@
 
 /* ---- reads and writes of nodes ----------------------------------------------------------------------------------- */
 
-/* Adds the places of a registered write. -1: those of all wildcards. -2 - e: all that e reaches. Else those of e. */
+/* Adds the places of a registered write. -1 stands for the places of all wildcards, -2 - e for all that e reaches,
+ * other numbers for the places of e. */
 static void
 add_write(AliasDb *db, Ints *into, int e)
 {
@@ -22,7 +23,7 @@ add_write(AliasDb *db, Ints *into, int e)
 		alias_join(db, into, alias_reach_of(db, -2 - e));
 }
 
-/* Nodes without a row that read only the container, not its members. non_readers only keep a reference. */
+/* Kinds without an operator that read only the container, not its members. non_readers only keep a reference. */
 static const Symbol shallow_readers[] = {
 	prim_GetAttr, prim_TupleUnpack, prim_TupleIndex, prim_TupleSlice, prim_ListUnpack, prim_isinstance,
 	prim_unchecked_cast,
@@ -53,7 +54,7 @@ add_writes(AliasDb *db, Ints *into, const Node *n)
 		add_write(db, into, db->writes[n->id].at[i]);
 }
 
-/* The places that the node and the nodes in its blocks read or write, as `add` says. */
+/* Returns the places that the node and the nodes in its blocks read or write. `add` adds the places of one node. */
 static const IntSet *
 set_of_node(AliasDb *db, const Node *n, void (*add)(AliasDb *, Ints *, const Node *))
 {
@@ -92,7 +93,7 @@ mark(bool *marks, const IntSet *s)
 		marks[s->at[i]] = true;
 }
 
-/* Marks all places that e reaches. seen: elements that were visited. */
+/* Marks all places that e reaches. seen: elements that were visited before. */
 static void
 mark_reach(AliasDb *db, bool *marks, bool *seen, int e)
 {
@@ -120,8 +121,8 @@ flags_new(AliasDb *db)
 	return new(db->arena, bool, db->element.n + db->nvalue + 1);
 }
 
-/* For each element, whether it leads to a marked place along `to`, or (deep) along both kinds of edges. Walks all edges
- * backwards from the marked places, once. */
+/* Returns, for each element, whether it leads to a marked place along `to` edges or, if `deep`, along both kinds of
+ * edges. Walks all edges backwards from the marked places, once. */
 static const bool *
 leads_to(AliasDb *db, const bool *marks, bool deep)
 {
@@ -172,7 +173,7 @@ alias_has_effect(const Node *n)
 	return false;
 }
 
-/* For each element, whether it is a place that a node of the graph or code outside of it writes to. */
+/* Returns, for each element, whether it is a place that a node of the graph or outside code writes to. */
 static const bool *
 written_marks(AliasDb *db)
 {
@@ -186,7 +187,7 @@ written_marks(AliasDb *db)
 	return db->written;
 }
 
-/* Whether v leads to a marked place. *known: the answer for each element, computed if it is null. */
+/* Whether v leads to a marked place. *known: the answers for all elements, computed if null. */
 static bool
 leads(AliasDb *db, const Value *v, const bool *(*marks)(AliasDb *), bool deep, const bool **known)
 {
@@ -251,7 +252,7 @@ mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 			mark_reach(db, escaped, seen, alias_element_of(db, n->in[i]));
 }
 
-/* Marks the inputs of bailouts: the generic code may write to them in a branch that this graph no longer has. */
+/* Marks the inputs of bailouts. The generic code may write to them in a branch that this graph no longer has. */
 static void
 mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 {
@@ -260,7 +261,7 @@ mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 			mark_inputs_escaped(db, escaped, seen, n);
 }
 
-/* For each element, whether it is a place that outlives the graph or is known outside of it. */
+/* Returns, for each element, whether it is a place that outlives the graph or is known outside of it. */
 static const bool *
 escaped_marks(AliasDb *db)
 {
@@ -373,7 +374,8 @@ any_depends(AliasDb *db, const NodeVec *set, const Node *n)
 	return false;
 }
 
-/* Moves n before `at`, with the nodes between them that it depends on. dry: only tests whether that is possible. */
+/* Moves n before `at`, with the nodes between them that it depends on. dry: only test whether that is possible. Returns
+ * whether it is. */
 static bool
 try_move(AliasDb *db, Node *n, Node *at, bool dry)
 {

@@ -1,9 +1,9 @@
 /*
  * Graphs and blocks: making, cloning, the insertion point, constants.
  *
- * A block's nodes form a ring through its return node, so that ret->next is the first node and ret->prev the last;
- * the param node stands outside of the ring.  Cloning maps values by the id that they have in the source graph: a map
- * must not be shared between clones of different graphs.
+ * A block's nodes form a ring through its return node, so that ret->next is the first node and ret->prev the last.  The
+ * param node is not in the ring.  Cloning maps values by the id that they have in the source graph, so a map must not
+ * be shared between clones of different graphs.
  */
 #include "ir.h"
 

@@ -1,9 +1,9 @@
 /*
- * Equal constants and equal nodes: for common subexpressions, constant pooling and the hash of a graph.
+ * Equality and hashes of constants and nodes, for common subexpressions, constant pooling and the hash of a graph.
  *
- * Two constants are identical when no program can tell them apart: tensors by dtype, sizes, strides, flags and bytes
- * (NaN equals itself), containers member by member.  Constants that code may write to must also share their memory.
- * Objects, futures and generators are identical only to themselves.
+ * Two constants are identical when no program can distinguish them.  Tensors are compared by dtype, sizes, strides,
+ * flags and bytes (NaN equals itself), containers member by member.  Constants that code may write to must also share
+ * their memory.  Objects, futures and generators are identical only to themselves.
  */
 #include "ir.h"
 #include <string.h>
@@ -34,7 +34,7 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
-enum { GLANCE = 1024 };                  /* Number of bytes of a row that the hash of a value reads. */
+enum { GLANCE = 1024 };                  /* number of bytes of a row that value_hash reads */
 
 static bool
 hash_row(void *arg, int64_t at, int64_t n)
@@ -132,8 +132,8 @@ same_members(const IValue *a, const IValue *b, int64_t n)
 	return true;
 }
 
-/* Reads only the beginning of a tensor's first row, so that weights of megabytes are compared only if they begin
- * alike. */
+/* Hashes a value.  Reads only the beginning of a tensor's first row, so that weights of megabytes are compared only if
+ * they begin alike. */
 static uint64_t
 value_hash(IValue v)
 {

@@ -1,9 +1,8 @@
 /* ir/ir.h - the graph: types, symbols, values, nodes, blocks, schemas, the operator registry
  *
- * A Graph owns its blocks, a Block its nodes, a Node its outputs.  All live in the arena of the compile and die with
- * it; destroying a node only unlinks it.  A value is in scope from its node to the end of the block, nested blocks
- * included.  lint() checks all of this.  The text form is described in il.txt.
- */
+ * A Graph owns its blocks, a Block its nodes, a Node its outputs. All are allocated in the arena of the compile and
+ * freed with it; destroying a node only unlinks it. A value is in scope from its node to the end of the block,
+ * including nested blocks. lint() checks all of this. il.txt describes the text form. */
 #ifndef IR_H
 #define IR_H
 
@@ -29,7 +28,7 @@ typedef struct ClassInfo ClassInfo;
 struct Sym { const char *name; int n; };            /* Interned name. n: length in bytes. */
 Symbol sym(Cx *, const char *name);
 Symbol sym_n(Cx *, const char *name, int n);
-/* Compares by text: for attribute names and for kinds that come from data. */
+/* Compares by text, for attribute names and for kinds that are read from files. */
 static inline bool
 sym_is(Symbol s, const char *name)
 {
@@ -56,48 +55,49 @@ struct RtTensorInfo {
 	const int64_t *strides;    /* Strides in elements, `rank` of them. Null if none is known. */
 	int     grad;              /* requires_grad: 0 or 1. -1 if unknown. */
 	int     device;            /* Device: 0 for the CPU, -1 if unknown. */
-	int     undefined;         /* 1: certainly undefined. 0: defined. -1: unknown. */
+	int     undefined;         /* 1 if certainly undefined, 0 if defined, -1 if unknown. */
 };
 
 const Type *type_list(Cx *, const Type *elem);
 const Type *type_dict(Cx *, const Type *key, const Type *value);
-/* Optional of an Optional, of None or of Any is that type itself. */
+/* The Optional of an Optional, of None or of Any is that type itself. */
 const Type *type_optional(Cx *, const Type *);
 const Type *type_future(Cx *, const Type *);
 const Type *type_await(Cx *, const Type *);
 const Type *type_tuple(Cx *, const Type *const *, int n);
 const Type *type_named_tuple(Cx *, const char *name, const char *const *field, const Type *const *, int n);
-/* Flattens, sorts and drops members that are subtypes of others. */
+/* Flattens nested Unions, sorts the members, and drops those that are subtypes of others. */
 const Type *type_union(Cx *, const Type *const *, int n);
 const Type *type_var(Cx *, const char *name);
-/* The class of that name. Made without members if it is new. */
+/* Returns the class of that name. Makes one without members if it is new. */
 const Type *type_class(Cx *, const char *name, bool interface);
-/* The i-th class, interface or enum, in the order in which they were made. Null past the last one. */
+/* Returns the i-th class, interface or enum, in the order in which they were made. Null past the last one. */
 const Type *type_named_at(Cx *, int i);
 const Type *type_named(Cx *, const char *name); /* The class, interface or enum of that name. Null if there is none. */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
-/* Tensor type with a copy of the info. Plain Tensor if the info is null. */
+/* Returns the tensor type with a copy of the info. Plain Tensor if the info is null. */
 const Type *type_tensor(Cx *, const TensorInfo *);
-/* Replaces every tensor type by plain Tensor, also inside of containers. */
+/* Returns the type with every tensor type replaced by plain Tensor, also inside of containers. */
 const Type *type_unshaped(Cx *, const Type *);
-/* The basic types are constants of rt: &rt_type_int, &rt_type_tensor ... type_canonical returns the interned type that
- * equals an RtType of the runtime. */
+/* type_canonical returns the interned type that equals an RtType of the runtime. The basic types are constants of rt:
+ * &rt_type_int, &rt_type_tensor ... */
 const Type *type_canonical(Cx *, const RtType *);
 
 /* Whether the first type is a subtype of `of`, by TorchScript's rules. */
 bool        type_is_subtype(Cx *, const Type *, const Type *of);
-/* Common supertype by TorchScript's rules. Null if there is none. */
+/* Returns the common supertype by TorchScript's rules. Null if there is none. */
 const Type *type_unify(Cx *, const Type *, const Type *);
-/* Type in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
+/* Prints the type in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
 const char *type_print(Cx *, const Type *);
-const char *type_python(Cx *, const Type *);         /* Text in Python's syntax: List[int], Optional[Tensor]. */
+const char *type_python(Cx *, const Type *); /* prints the type in Python's syntax: List[int], Optional[Tensor] */
 /* Whether values of the type may alias: tensors, containers of them, objects. */
 bool        type_is_mutable(const Type *);
 bool        type_has_vars(const Type *);
-/* What both profiled tensor types have in common. Dtypes, ranks, sizes and strides that differ become unknown. */
+/* Returns the facts that both profiled tensor types share. Dtypes, ranks, sizes and strides that differ become
+ * unknown. */
 const Type *tensor_info_merge(Cx *, const Type *, const Type *);
-/* Type with dtype, sizes, strides and all other facts of the tensor. */
+/* Returns the type with dtype, sizes, strides and all other facts of the tensor. */
 const Type *type_of_tensor(Cx *, const RtTensor *);
 const Type *type_of_value(Cx *, IValue);             /* Type of the value at run time, with all facts of tensors. */
 
@@ -106,41 +106,42 @@ const Type *type_of_value(Cx *, IValue);             /* Type of the value at run
 RtCx  *cx_rt(Cx *);                                   /* Runtime context of the compile, for constants and folding. */
 IValue value_str(Cx *, const char *, int64_t n);      /* n: length in bytes. Negative: up to the final 0. */
 IValue value_list(Cx *, const Type *elem, const IValue *, int n);
-IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple type, or null. */
+/* named: NamedTuple type. Null for a plain tuple. */
+IValue value_tuple(Cx *, const Type *named, const IValue *, int n);
 IValue value_complex(Cx *, double re, double im);
 /* Whether the predicate holds for the value or for any value inside of lists and tuples. */
 bool   value_any(IValue, bool (*is)(IValue));
-/* Sets the RT_ENUM of the member of that name. False if there is none. */
+/* Sets *value to the RT_ENUM of the member of that name. Returns false if there is none. */
 bool   value_enum(Cx *, const Type *, const char *name, IValue *);
 /* Keeps a tensor that was printed by its hash, so that the text can be read back. */
 void   tensor_note(Cx *, uint64_t hash, RtTensor *);
-/* The kept tensor with that hash of 16 hexadecimal digits. Null if there is none. */
+/* Returns the kept tensor with that hash of 16 hexadecimal digits. Null if there is none. */
 RtTensor *tensor_noted(Cx *, const char *hash);
-/* Keeps an object that was printed, and returns the number that stands for it in the text. */
+/* Keeps an object that was printed. Returns its number in the text. */
 int    object_note(Cx *, RtObject *);
 RtObject *object_noted(const Cx *, int64_t number);   /* The kept object with that number. Null if there is none. */
 /* Storage that permutes the elements of another one: element e is element from[e] of storage `of`, or zero where
  * from[e] is negative. storage_moved retains both storages. `from` has one entry for each element and is not copied. */
 typedef struct Moved { RtStorage *of; const int64_t *from; } Moved;
 void         storage_moved(Cx *, RtStorage *, RtStorage *of, const int64_t *from);
-/* Description of a permuted storage. Null if s owns its elements. */
+/* Returns the description of a permuted storage. Null if s owns its elements. */
 const Moved *storage_source(const Cx *, const RtStorage *);
 
 /* ---- widen.c: floats of weights of 16 bits ------------------------------------------------------------------ */
 
-/* Range of n elements of storage `of`, of that dtype, converted to floats. It begins at element `from`. */
+/* n elements of storage `of` of that dtype, from element `from` on, that are converted to floats. */
 typedef struct Widened {
 	RtStorage *storage, *of;
 	int64_t from, n;
 	RtDtype dtype;
 } Widened;
 
-/* Float version of a bfloat16 or float16 tensor: one for the whole compile, without data. Null if t is small, not
- * dense, or may be written to. */
+/* Returns the float version of a bfloat16 or float16 tensor: one for the whole compile, without data. Null if t is
+ * small, not dense, or may be written to. */
 RtTensor *widened(Cx *, const RtTensor *t);
-/* Description of a widened storage. Null if s is none. */
+/* Returns the description of a widened storage. Null if s is no widened storage. */
 const Widened *storage_widened(const Cx *, const RtStorage *);
-/* Converts n elements from `first` on, `apart` elements from each other. */
+/* Converts n elements to floats. The first is element `first`, each next one is `apart` elements further. */
 void widened_row(const Widened *, int64_t first, int64_t n, int64_t apart, float *to);
 /* Computes the floats of such a storage. They stay until the next widened_trim. */
 void widened_fill(Cx *, RtStorage *);
@@ -162,7 +163,7 @@ typedef struct Attribute {
 } Attribute;
 typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* Value of the member, not an RT_ENUM. */
 
-/* Instruction that reads or writes a slot of a class's objects. Code that was lowered anew has other instructions. */
+/* Instruction that reads or writes a slot of a class's objects. It is outdated if the code was lowered again. */
 typedef struct SlotUse { const RtCode *code; int pc, slot; } SlotUse;
 bool slot_use_holds(const SlotUse *);                /* Whether the code still has that instruction. */
 
@@ -179,13 +180,14 @@ struct ClassInfo {                 /* Compiler's part of a class, pointed to by 
 	Vec(SlotUse) slot_uses;
 	const void *tree;          /* Class definition that the frontend parsed. */
 };
-ClassInfo *class_info(const Type *); /* Compiler's part of a class, interface or enum. Null for other types. */
+/* Returns the compiler's part of a class, interface or enum. Null for other types. */
+ClassInfo *class_info(const Type *);
 Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* Adds the attribute, and its slot to the RtClass. */
-/* Index of the slot. -1 for a constant, or if there is no such attribute. */
+/* Returns the index of the slot. -1 for a constant, or if there is no such attribute. */
 int        class_slot(const RtClass *, const char *name);
 Function  *class_method(const ClassInfo *, const char *name);
-/* Key under which a program finds the method of an interface (rt_method). */
+/* Returns the key under which a program finds the method of an interface (rt_method). */
 const char *method_key(Arena *, const Type *interface, const char *name);
 
 /* ---- schemaprint.c -------------------------------------------------------------------------------------- */
@@ -203,7 +205,7 @@ typedef struct Arg {
 	IValue      deflt;
 	int         size_hint;     /* Declared length of the list: 2 for int[2]. 0 if none. */
 	AliasSet   *alias;         /* Alias annotation. Null if the value is fresh or not mutable. */
-	/* Name of the innermost type if it stands for another type: ScalarType, SymInt. Else null. */
+	/* Name of the innermost type if it stands for another type: ScalarType, SymInt. Null otherwise. */
 	const char *word;
 } Arg;
 
@@ -220,8 +222,8 @@ int schema_find(const Schema *, const char *arg); /* Index of the argument of th
 /* ---- op.c: the registry, from rt/ops/ops.h --------------------------------------------------------------- */
 
 typedef enum OpForm { OP_MAP, OP_KERNEL, OP_BODY, OP_ALSO, OP_USER } OpForm;
-/* What the kernel of specialized code computes for a row: LOWER in rt/ops/ops.h. Rows that differ only in how their
- * arguments are passed share one Lowering. */
+/* What the kernel of specialized code computes for an operator: LOWER in rt/ops/ops.h. Operators that differ only in
+ * how their arguments are passed share one Lowering. */
 typedef enum Lowering {
 	LOWER_NONE, LOWER_SUM, LOWER_MEAN, LOWER_NANSUM, LOWER_PROD, LOWER_COUNT_NONZERO, LOWER_MAX, LOWER_MIN,
 	LOWER_MIN_MAX, LOWER_ALL, LOWER_ANY, LOWER_ARGMAX, LOWER_ARGMIN, LOWER_VECTOR_NORM, LOWER_VAR, LOWER_STD,
@@ -240,16 +242,16 @@ typedef enum Lowering {
 	LOWER_GRID_SAMPLE_LAST, LOWER_ROI_ALIGN, LOWER_RNN, LOWER_CUMSUM, LOWER_CUMPROD, LOWER_LOGCUMSUMEXP,
 	LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW, LOWER_ATTENTION,
 	LOWER_SDPA, LOWER_CONV_INT8, LOWER_LINEAR_INT8, LOWER_LINEAR_SUMS, LOWER_CONV_SUMS,
-	/* Pointwise rows on complex numbers. */
+	/* Pointwise operators on complex numbers. */
 	LOWER_COMPLEX_ADD, LOWER_COMPLEX_SUB, LOWER_COMPLEX_RSUB, LOWER_COMPLEX_MUL, LOWER_COMPLEX_DIV,
 	LOWER_COMPLEX_NEG, LOWER_COMPLEX_CONJ, LOWER_COMPLEX_ABS, LOWER_COMPLEX_ANGLE, LOWER_COMPLEX_EXP,
 	LOWER_COMPLEX_RECIPROCAL,
 	NLOWERING
 } Lowering;
-/* What is true of all overloads of an operator: TRAIT in rt/ops/ops.h. */
+/* Properties that all overloads of an operator share: TRAIT in rt/ops/ops.h. */
 typedef enum OpTrait {
-	TRAIT_CHECKS_DATA,         /* It raises for some values of its arguments, whatever their types and sizes. */
-	TRAIT_NEVER_RAISES,        /* Its kernel cannot fail on tensors of known types. */
+	TRAIT_CHECKS_DATA,         /* It raises for some values of arguments whose types and sizes are valid. */
+	TRAIT_NEVER_RAISES,        /* Its kernel cannot fail if the types of its tensors are known. */
 	TRAIT_MAY_RETURN_INPUT,    /* The result may alias an argument, although the schema does not say so. */
 	TRAIT_SPLITS,              /* The result is a list of views of the first argument. */
 	TRAIT_READS_LIST,          /* It only reads a list of tensors, and returns none of its elements. */
@@ -262,8 +264,8 @@ typedef enum OpTrait {
 	TRAIT_GENERAL_CONV,        /* It is a convolution with an argument `transposed`; its input has a batch. */
 	TRAIT_RESIZES,             /* It resizes images over two dims. */
 	TRAIT_VIEWS,               /* The result is a view of the first argument, a tensor. */
-	TRAIT_NEW_VIEW,            /* The same, and the result always is another object than the argument. */
-	TRAIT_SAME_OR_NEW,         /* The result is the first argument itself if nothing is to do, else no view. */
+	TRAIT_NEW_VIEW,            /* The same, and the result is never the argument's own tensor object. */
+	TRAIT_SAME_OR_NEW,         /* The result is the first argument itself if nothing is to do, else new memory. */
 	TRAIT_RESHAPES,            /* It turns its first argument into a view of itself, in place. */
 	TRAIT_SETS_MEMORY,         /* It gives its first argument other sizes or other memory, in place. */
 	TRAIT_SETS_STRIDES,        /* The result is a view with the strides that an argument gives. */
@@ -273,49 +275,49 @@ typedef enum OpTrait {
 	TRAIT_CHEAP,               /* On numbers, it costs less than a branch. */
 	TRAIT_CONVERTS,            /* It is a conversion that Python writes as a call of a type: int(x). */
 	TRAIT_IMPLICIT,            /* It makes a number of a tensor where a schema wants a number. */
-	TRAIT_TAKES_BITS,          /* It takes conjugate and negative views as they are, without reading elements. */
-	TRAIT_LAZY,                /* It makes, takes or asks for conjugate or negative views. */
+	TRAIT_TAKES_BITS,          /* Its kernel accepts conjugate and negative views, without reading elements. */
+	TRAIT_LAZY,                /* It returns, accepts or asks for conjugate or negative views. */
 	TRAIT_QUANTIZED,           /* Arguments or results may be quantized tensors. */
-	TRAIT_DEQUANTIZES,         /* The result is the values of integers with a scale. */
-	TRAIT_ENDS_IN_RELU,        /* It is a quantized layer with a relu behind it. */
-	TRAIT_TRAINS,              /* In training it writes running statistics. Its schema does not show that. */
+	TRAIT_DEQUANTIZES,         /* The result is the floats that integers stand for, with a scale. */
+	TRAIT_ENDS_IN_RELU,        /* It is a quantized layer followed by a relu. */
+	TRAIT_TRAINS,              /* In training it writes running statistics, which its schema does not show. */
 	TRAIT_MAKES_TENSOR,        /* It makes a tensor of a list of numbers. */
 	/* How it changes a list. */
 	TRAIT_APPENDS, TRAIT_EXTENDS, TRAIT_SETS_ITEM, TRAIT_INSERTS, TRAIT_REMOVES, TRAIT_CLEARS, TRAIT_REVERSES,
 } OpTrait;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
-/* How result types are computed. MAP and BODY rows have rules of their own. */
+/* How result types are computed. OP_MAP and OP_BODY operators have rules of their own. */
 typedef enum OpRule { RULE_META, RULE_SAME, RULE_VALUE, RULE_DATA, RULE_MAP, RULE_BODY } OpRule;
 
 struct Op {
-	const char *id;            /* Id of the row, such as add_Tensor. */
-	const char *text;          /* Text of the schema. An ALSO row may have only the name: see op_schema_text. */
+	const char *id;            /* Id in the operator table, such as add_Tensor. */
+	const char *text;          /* Text of the schema. May be only the name for ALSO: see op_schema_text. */
 	const char *name;          /* Operator, such as aten::add. */
 	const char *overload;
 	OpForm      form;
-	OpEffect    effect;        /* Effect. For ALSO rows, set by the first look-up of the name. */
-	const char *family;        /* Name of the family's file: map, nn ... */
+	OpEffect    effect;        /* Effect. For ALSO operators, the first look-up of the name sets it. */
+	const char *family;        /* Name of the file in rt/ops that lists it: map, nn ... */
 	OpRule      rule;
-	const char *domain, *value;     /* Columns of MAP rows. */
-	int         result;        /* RtMapResult of rt/ops/kernel.h, for MAP rows. */
-	const char *gradient;      /* Text of the gradient. "" if the row has none. */
-	const char *body;          /* Text of a BODY row. */
-	const char *base;          /* ALSO row: id of the row whose result it stores. */
-	bool        exact;         /* Whether it is an OUT row, whose out= tensor must have the result's dtype. */
-	RtKernel   *kernel;        /* Eager kernel. Null for BODY rows. */
+	const char *domain, *value;     /* Columns of OP_MAP operators: domain and formula. */
+	int         result;        /* RtMapResult of rt/ops/kernel.h, for OP_MAP operators. */
+	const char *gradient;      /* Text of the gradient. "" if the operator has none. */
+	const char *body;          /* Text of the body, for OP_BODY operators. */
+	const char *base;          /* Id of the operator whose result it stores, for OP_ALSO operators. */
+	bool        exact;         /* Whether it is an OUT operator, whose out= tensor must have the result's dtype. */
+	RtKernel   *kernel;        /* Eager kernel. Null if the operator has a body. */
 	Lowering    lowering;
 	uint64_t    traits;        /* Bit 1 << t for each OpTrait t. */
-	int         row;           /* OpRow of row.h. -1 for an operator of the user. */
+	int         row;           /* OpRow of row.h. -1 for an operator of --op-schema. */
 	Schema     *schema;        /* Parsed schema. Null until op_schema parses it. */
-	Function   *function;      /* Function of a BODY row, compiled by the frontend's ops_compile_bodies. */
+	Function   *function;      /* Function of the body, compiled by the frontend's ops_compile_bodies. */
 	Function   *gradient_function;       /* Function compiled from `gradient` by the frontend's op_gradient. */
 	Op         *next;          /* Next overload to try. Null after the last one. */
 	bool        met;           /* Whether a model or a body calls it. */
 };
 /* Parser of schema texts. frontend/script/schema.c sets it before the first look-up. */
 extern Schema *(*schema_parser)(Cx *, const char *text);
-/* Kernels in the order of the rows, used instead of the rows' own. Null if there are none. Set them before the first
- * look-up of an operator. */
+/* Kernels in the order of the operator table, used instead of the table's own. Null if there are none. Must be set
+ * before the first look-up of an operator. */
 extern RtKernel *const *op_kernels;
 void    ops_init(Cx *);                             /* Builds the index of names. */
 Op     *op_first(Cx *, const char *name);           /* First overload of "aten::add". Null if there is none. */
@@ -323,7 +325,7 @@ Op     *op_find(Cx *, const char *name, const char *overload);     /* Overload o
 /* Operator by name and overload: "aten::add.Tensor". Null if there is none. */
 Op     *op_named(Cx *, const char *name);
 Op     *op_by_id(Cx *, const char *id);
-/* Whether PyTorch has overloads of the name that have no row here. */
+/* Whether PyTorch has overloads of the name that Kiln lacks. */
 bool    op_lacks_overloads(Cx *, const char *name);
 const char *op_schema_text(Cx *, Op *);             /* Complete text of the schema. */
 Schema *op_schema(Cx *, Op *);
@@ -332,19 +334,19 @@ op_has(const Op *op, OpTrait t)
 {
 	return op && op->traits >> t & 1;
 }
-uint32_t op_use(Cx *, Op *); /* How the kernel uses its arguments: bits of RT_USE_WRITES in rt.h. */
+uint32_t op_use(Cx *, Op *); /* Returns how the kernel uses its arguments: bits of RT_USE_WRITES in rt.h. */
 int     op_count(Cx *);
-Op     *op_at(Cx *, int);                           /* The i-th row, then the operators of the user. */
-/* Row whose body the operator runs: itself, or the base of an ALSO row. Null if it has a kernel. */
+Op     *op_at(Cx *, int);                           /* i-th operator of the table, then those of --op-schema */
+/* Returns the operator whose body this one runs: itself, or the base of an ALSO operator. Null if it has a kernel. */
 Op     *op_body(Cx *, Op *);
-/* Adds the operator of an --op-schema. body: TorchScript text, or null if a C function computes it. */
+/* Adds the operator of an --op-schema. body: TorchScript text. Null if a C function computes it. */
 Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);
 const char *op_name_at(Cx *, int); /* The i-th name of all operators, each once. Null past the last one. */
 const char *op_suggest(Cx *, const char *name);     /* Similar name of an operator. Null if there is none. */
 
 enum { NAME_NEAR = 2 };                                /* Largest edit distance of a suggestion. */
-/* Edit distance of two names: letters changed, added, dropped or swapped with the next one. NAME_NEAR + 1 if they are
- * too different for a suggestion. */
+/* Returns the edit distance of two names: letters changed, added, dropped or swapped with the next one. NAME_NEAR + 1
+ * if they are too different for a suggestion. */
 int name_distance(const char *name, const char *);
 
 /* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
@@ -356,9 +358,9 @@ struct Value {
 	Node       *node;          /* Node that computes it. For a block's input, the block's param node. */
 	int         index;         /* Index in node->out. */
 	Vec(Use)    uses;          /* Uses, in no particular order. */
-	Symbol      name;          /* Name from the source, or null. print.c makes it unique. */
+	Symbol      name;          /* Name from the source. print.c makes it unique. Null if there is none. */
 	int         id;            /* Number that is unique in the graph. */
-	int         reg;           /* Register in the Code (code.c): see value_register. -1 if it has none. */
+	int         reg;           /* Register in the Code (code.c). -1 if it has none. Read it by value_register. */
 	void       *mark;          /* Scratch of the current pass. */
 };
 
@@ -376,7 +378,7 @@ typedef struct Attr {
 
 struct Node {
 	Symbol  kind;              /* Kind, such as aten::add or prim::If. */
-	Op     *op;                /* Overload. Null for prim kinds without a row. */
+	Op     *op;                /* Overload. Null for prim kinds that are no operators. */
 	Graph  *graph;             /* Graph of the node, set even while the node is unlinked. */
 	Value **in, **out;
 	int    *use;               /* For each input, the index of this use in the `uses` of its value. */
@@ -390,7 +392,7 @@ struct Node {
 	/* Call frames of inlined code, innermost first: function (what) and place of the call (at). Null if not
 	 * inlined. */
 	Frame  *inlined;
-	int64_t position;          /* Number that grows along the block: see node_is_before. */
+	int64_t position;          /* Number that grows along the block. node_is_before compares it. */
 	int     pc;                /* Index of the node's first instruction in the Code (code.c). -1 if it has none. */
 	int     end; /* Index of the instruction after the node's last one, where its results are defined. */
 	int     id;                /* Number that is unique in the graph. */
@@ -426,11 +428,11 @@ struct Function {
 	const void *tree;          /* Definition that the frontend parsed. function_graph() compiles it on first use. */
 	/* Program of torch.export that function_graph() compiles instead. Null for TorchScript. */
 	struct Exported *exported;
-	const struct Gradient *gradient;     /* What opt differentiates of it. Null if nothing. */
+	const struct Gradient *gradient;     /* Gradients that opt computes of it. Null if none are requested. */
 	struct Unit *unit;
 	int         state;         /* 0: not compiled. 1: being compiled. 2: compiled. */
 };
-/* Index of the first argument after self: 1 for a method, 0 for a function. */
+/* Returns the index of the first argument after self: 1 for a method, 0 for a function. */
 static inline int
 function_first(const Function *fn)
 {
@@ -446,9 +448,10 @@ function_first(const Function *fn)
 /* for INNER_FIRST(n, block) { ... }: visits nested nodes too, each before its owner. The body may destroy n. */
 
 Graph *graph_new(Cx *, const char *name);
-Graph *graph_clone(Graph *, Map *values); /* values: "%id" -> the clone's Value, see graph_cloned. May be null. */
+/* values: map from "%id" to the clone's Value, see graph_cloned. May be null. */
+Graph *graph_clone(Graph *, Map *values);
 Value *graph_cloned(Map *values, const Value *);
-/* Sets the Value of the clone that replaces `from`. */
+/* Records the Value of the clone that replaces `from`. */
 void   graph_set_cloned(Map *values, const Value *from, Value *to);
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);
@@ -457,9 +460,9 @@ void   graph_add_output(Graph *, Value *);
 void   graph_set_insert_before(Graph *, Node *);   /* Sets the insertion point. */
 void   graph_set_insert_end(Graph *, Block *);
 Node  *graph_insert(Graph *, Node *);              /* Inserts the node at the insertion point. */
-/* Makes a node and inserts it. */
+/* Makes a node and inserts it at the insertion point. */
 Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);
-/* Emits an operator, named with its overload such as "aten::add.Tensor". Returns its result, of type t. */
+/* Emits an operator, named with its overload, such as "aten::add.Tensor". Returns its result, of type t. */
 Value *graph_emit_op(Graph *, const char *op, Range, int nin, Value *const *in, const Type *t);
 Value *graph_uninitialized(Graph *, const Type *, Range);                /* Emits a value that nothing reads. */
 Value *graph_constant(Graph *, IValue, Range);     /* Emits a prim::Constant, typed by the value. */
@@ -467,7 +470,7 @@ Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
 uint64_t graph_hash(Graph *);                      /* Hash of the canonical text. */
 
 Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* Makes a node whose outputs have type Tensor. */
-Block *block_new(Graph *, Node *owner);                /* owner null: the top block. For others use node_add_block. */
+Block *block_new(Graph *, Node *owner); /* Null owner: the top block. Other blocks are made by node_add_block. */
 Block *node_add_block(Node *);
 Value *block_add_input(Block *, const Type *, Symbol name);
 void   block_remove_input(Block *, int);
@@ -487,8 +490,8 @@ int    node_input_index(const Node *, const Value *); /* Index of the first inpu
 void   node_remove_input(Node *, int);
 Value *node_add_output(Node *, const Type *);
 void   node_remove_output(Node *, int);
-/* Whether the first node runs before the second. In different blocks, their owners in the nearest common block
- * are compared. */
+/* Whether the first node runs before the second. If they are in different blocks, compares their owners in the nearest
+ * common block. */
 bool   node_is_before(const Node *, const Node *);
 bool   node_in_block(const Node *, const Block *);     /* Whether the block, or one nested in it, holds the node. */
 Attr  *node_attr(const Node *, const char *name);      /* Attribute of that name. Null if the node has none. */
@@ -499,33 +502,35 @@ void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
 static inline bool node_is(const Node *n, Symbol kind) { return n->kind == kind; }
-/* Whether the kernel leaves the element type of its result open. Its result then needs rt_settle. */
+/* Whether the kernel leaves the element type of its result open, so that the result needs rt_settle. */
 /* Whether the node is this operator, or its in-place form: aten::add or aten::add_. */
 bool   node_computes(const Node *, Symbol kind);
 bool   node_is_loose(const Node *);
 /* Whether the node must keep its order: print, raise, calls, writes to attributes, random numbers. */
 bool   node_has_effect(const Node *);
 bool   node_is_nondeterministic(const Node *);
-/* Whether it raises for some values of indices, keys, divisors or strings, whatever their types. */
+/* Whether it raises for some values of indices, keys, divisors or strings, even if their types are valid. */
 bool   node_may_refuse_data(const Node *);
-/* Whether it is a pointwise node on integers whose divisor may be zero, which raises. */
+/* Whether it is a pointwise node on integers whose divisor may be zero, so that it may raise. */
 bool   node_may_divide_by_zero(const Node *);
 /* Whether it is a pointwise node that raises if a bound or factor does not fit its integer type. */
 bool   node_may_overflow(const Node *);
-/* Function of a call or constant, if known: the attribute "function", a method of the class, or a constant callee. */
+/* Returns the function of a call or constant: the attribute "function", a method of the class, or a constant callee.
+ * Null if it is not known. */
 Function *node_function(const Node *);
 const Schema *node_schema(const Node *);               /* Schema of the operator. Null for prim kinds without a row. */
 bool   node_writes_input(const Node *, int i);            /* Whether the schema says that the node writes to input i. */
 bool   node_writes(const Node *); /* Whether it writes to any input. Nested nodes do not count. */
-/* Input for the schema's argument of that name. Null if there is none. */
+/* Returns the input for the schema's argument of that name. Null if there is none. */
 Value *node_arg(const Node *, const char *name);
 
 void   value_replace_uses(Value *, Value *with);
-void   value_replace_uses_after(Value *, Value *with, const Node *); /* Replaces uses only in nodes after that one. */
+void   value_replace_uses_after(Value *, Value *with, const Node *); /* replaces only uses by nodes after that one */
 void   value_set_name(Value *, const char *);
-bool   value_constant(const Value *, IValue *);        /* Whether it is a prim::Constant. The value is borrowed. */
+/* Whether it is a prim::Constant. Sets *value to its value, borrowed. */
+bool   value_constant(const Value *, IValue *);
 bool   value_is_none(const Value *);                   /* Whether it is the constant None or has type None. */
-bool   value_int(const Value *, int64_t *);            /* Whether it is a constant int or bool. */
+bool   value_int(const Value *, int64_t *);            /* Whether it is a constant int or bool. Sets *i to its value. */
 
 /* ---- cflow.c: If and Loop by their parts ---------------------------------------------------------------------- */
 
@@ -547,35 +552,35 @@ void   if_remove_output(Node *, int);                                 /* Removes
 void   loop_remove_carried(Node *, int);
 /* Replaces the If by the nodes of that branch. */
 void   if_take_branch(Node *, int which);
-bool   loop_is_for(const Node *); /* Whether only the maximum ends the loop: it has no condition of its own. */
+bool   loop_is_for(const Node *); /* Whether only the maximum ends the loop, since its condition is always true. */
 void   block_splice_before(Block *, Node *at); /* Moves all nodes of the block except param and ret. */
 bool   block_raises(const Block *);                                       /* Whether every run of the block raises. */
-/* Node after n in the order of ALL_NODES. n null: the first one. Null at the end. */
+/* Returns the node after n in the order of ALL_NODES. If n is null, the first one. Null after the last one. */
 Node  *block_next(const Block *, const Node *n);
-/* Node after n in the order of INNER_FIRST. n null: the first one. Null at the end. */
+/* Returns the node after n in the order of INNER_FIRST. If n is null, the first one. Null after the last one. */
 Node  *block_after(const Block *, const Node *n);
 bool   block_has(const Block *, Symbol kind); /* Whether the block or one nested in it has a node of that kind. */
-/* Strongest effect of the operators and nodes in the block. */
+/* Returns the strongest effect of the operators and nodes in the block. */
 OpEffect block_effect(const Block *);
 int    block_size(const Block *);                                        /* Number of nodes, nested ones included. */
-/* Node of the block that is n or contains it. Null if there is none. */
+/* Returns the node of the block that is n or contains n. Null if there is none. */
 Node  *block_owner_in(const Node *, const Block *);
 
 /* ---- hash.c: equal nodes ----------------------------------------------------------------------------------------- */
 
 uint64_t node_hash(const Node *); /* Hash of kind, overload, inputs, attributes and output types. Ignores blocks. */
 bool     attr_equal(const Attr *, const Attr *);
-/* Compares what node_hash hashes. Equal nodes compute equal values unless something writes to their inputs. */
+/* Compares the same facts as node_hash. Equal nodes compute equal values unless something writes to their inputs. */
 bool     node_equal(const Node *, const Node *);
 /* Whether two constants have the same type and bits: tensors by dtype, sizes, strides and data. */
 bool     value_identical(IValue, IValue);
-/* Hash of dtype, sizes and every byte. node_hash reads only the first ones. */
+/* Hashes dtype, sizes and every byte. node_hash reads only the first bytes. */
 uint64_t contents_hash(const RtTensor *);
 
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 
 void   graph_lint(Graph *); /* Ends with BUG and the graph's text if an invariant is broken. */
-/* Prints the canonical text, with values renumbered. places: adds # file:line:col. */
+/* Prints the canonical text, with values renumbered. places: append # file:line:col. */
 void   graph_print(Graph *, Buf *, bool places);
 void   node_print(Node *, Buf *);
 const char *const *graph_names(Graph *); /* Names of values in that text, by id. Null for values that are not in it. */
@@ -584,18 +589,18 @@ void   double_print(Buf *, double); /* Prints 1., -0., nan ... so that it reads 
 
 /* ---- pyprint.c, pyconst.c: Graph -> TorchScript ------------------------------------------------------------------ */
 
-typedef struct PyNeeds {           /* Things that the printed text refers to, in the order in which they were met. */
+typedef struct PyNeeds {           /* Things that the printed text refers to, in order of first use. */
 	Cx  *cx;
 	Vec(IValue)       constants;    /* Entries of the table CONSTANTS.cN. */
 	Vec(const Type *) types;        /* Classes, interfaces, enums and NamedTuples. */
 	Vec(Function *)   functions;    /* Functions that are called. */
 	Map  seen;                      /* Names of these types and functions. */
-	/* py_attribute_key of each attribute that is read or set, and of each method that is called by name. */
+	/* Keys (py_attribute_key) of each attribute that is read or set, and of each method that is called by name. */
 	Map  attributes;
-	Map  constant;                  /* Identity of a constant -> N + 1. */
+	Map  constant;                  /* Number N + 1 in the table, by identity of a constant. */
 } PyNeeds;
 PyNeeds *py_needs(Cx *);
-/* Prints def name(...) -> T: and its body. g null: prints a stub, as interfaces have it. */
+/* Prints def name(...) -> T: and its body. If g is null, prints a stub, as interfaces have it. */
 void   py_function(PyNeeds *, const Schema *, const Graph *, const char *name, int indent, Buf *);
 const char *py_type(PyNeeds *, const Type *);
 void   py_constant(PyNeeds *, IValue, const Type *declared, Buf *);
@@ -607,21 +612,23 @@ void   py_note_function(PyNeeds *, Function *);
 
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */
 
-bool value_is_fresh(const Value *);        /* Whether the operator returns memory that aliases none of its inputs. */
+/* Whether the operator returns freshly allocated memory, which aliases none of its inputs. */
+bool value_is_fresh(const Value *);
 /* Whether the operator may return an input although its schema does not say so. */
 bool node_may_return_input(const Node *);
 /* Whether the operator splits a tensor into views. They do not overlap if the input does not. */
 bool node_divides(const Node *);
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
-/* alias_db that tells attributes apart. place returns the memory that a prim::GetAttr reads, or null if it is unknown.
- * That memory must reach the graph in no other way, except as a constant (opt/passes/places.c). */
+/* Makes an alias_db that distinguishes attributes. `place` returns the memory that a prim::GetAttr reads, or null if it
+ * is unknown. The graph must reach that memory in no other way, except as a constant (opt/passes/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
-/* Declares that code outside of the graph writes to memory that v, an input or a result, may reach. Call it before any
- * query. */
+/* Declares that code outside of the graph writes to memory that v, an input or a result, may reach. Must be called
+ * before any query. */
 void alias_written_outside(AliasDb *, const Value *);
 bool alias_may(AliasDb *, const Value *, const Value *); /* Whether both may share or overlap memory. */
-bool alias_may_contain(AliasDb *, const Value *, const Value *); /* Whether one may be reachable from the other. */
+/* Whether either value may be reachable from the other. */
+bool alias_may_contain(AliasDb *, const Value *, const Value *);
 /* Whether the graph writes to the value itself. Its members do not count. */
 bool alias_is_written(AliasDb *, const Value *);
 /* Whether the graph writes to the value or to anything that it contains. */
@@ -630,21 +637,22 @@ bool alias_node_has_writers(AliasDb *, const Node *); /* Whether any input or re
 /* Whether the node, or one nested in it, writes memory that v may reach. */
 bool alias_writes(AliasDb *, const Node *, const Value *);
 bool alias_node_writes(AliasDb *, const Node *);                           /* Whether the node writes to anything. */
-/* Whether it may be memory that the graph does not follow: a wildcard. */
+/* Whether the value may be memory that the graph does not follow: a wildcard. */
 bool alias_is_wild(AliasDb *, const Value *);
-/* Whether the graph writes to a wildcard. tensors: of tensors, else of containers. */
+/* Whether the graph writes to a wildcard. tensors: a wildcard of tensors. Otherwise of containers. */
 bool alias_wild_is_written(AliasDb *, bool tensors);
-/* Whether its memory may outlive the graph: by an input, output, attribute, container, call or bailout. */
+/* Whether the value's memory may outlive the graph: by an input, output, attribute, container, call or bailout. */
 bool alias_escapes(AliasDb *, const Value *);
-/* Moves the node before `at`, with the nodes between them that it depends on. False if a dependence forbids it. */
+/* Moves the node before `at`, with the nodes between them that it depends on. Returns false if a dependence forbids
+ * it. */
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
-/* The live set: memory whose writes must be kept. It begins with all wildcards and constants. alias_live_add adds
+/* The live set: memory whose writes must be kept. It starts with all wildcards and constants. alias_live_add adds
  * memory that the value may reach. */
 void alias_live_clear(AliasDb *);
 void alias_live_add(AliasDb *, const Value *);
 bool alias_writes_live(AliasDb *, const Node *); /* Whether the node, or one nested in it, writes to the live set. */
-/* Gives a value made after the database the aliases of an older one. */
+/* Gives a value `to`, made after the database, the aliases of the older value `from`. */
 void alias_copy_value(AliasDb *, const Value *from, const Value *to);
 
 /* Prints for every value which others may share its memory (aliasprint.c). */
@@ -652,36 +660,36 @@ void alias_print(AliasDb *, Graph *, Buf *);
 
 /* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */
 
-/* Last uses at node n, in entry n->id of the array. Values that die at the start of a block are in the entry of its
- * param node. */
+/* Last uses at node n, in entry n->id of the array. Values that die at the start of a block are listed in the entry of
+ * its param node. */
 typedef struct LastUse {
 	bool *input;           /* For each input, whether no path from here uses the value again. */
 	Vec(Value *) dead;     /* Values that die at this node and are not last uses of its inputs. */
-	/* For each output, whether no path needs it. The branches of an If need not compute such an output. */
+	/* For each output, whether no path needs it, so that the branches of an If need not compute it. */
 	bool *unused;
 } LastUse;
-/* ignored: uses that do not read the value at run time. */
+/* Finds the last uses. ignored: whether a use does not read the value at run time. */
 LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));
 
 /* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
 
-/* Lowers fn->prepared, or fn->graph, into fn->code, and so each function that it calls. Sets pc of every node, and the
- * register of values that have one (value_register). Calls of operators with a body become calls of op->function->code.
- * Operators without a kernel are collected in `lacking`, each name once. If `lacking` is null, the first one fails with
- * EXIT_LACKS. */
+/* Lowers fn->prepared, or fn->graph if that is null, into fn->code. Does the same for each function that it calls. Sets
+ * pc of every node, and the register of values that have one (value_register). Calls of operators with a body become
+ * calls of op->function->code. Operators without a kernel are collected in `lacking`, each name once. If `lacking` is
+ * null, the first one fails with EXIT_LACKS. */
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
-/* Lowers the graph as it was read, also of all callees, into a separate code that no pass has changed. */
+/* Lowers the graph as it was read, and those of all callees, into separate code of graphs that no pass has changed. */
 RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
-/* Index of a node's source place in the place names of fn->code, and of the call that inlined it. 0 if the code has
- * none. */
+/* Returns the index of a node's source place in the place names of fn->code, and of the call that inlined it. 0 if the
+ * code has none. */
 int     code_place(const Function *, Range at, const Frame *inlined);
 int     code_caller(const Function *, const Frame *inlined);
-/* Register of the value, valid after code_lower until the graph changes. -1 if it has none. */
+/* Returns the register of the value. -1 if it has none. Valid after code_lower until the graph changes. */
 int     value_register(const Value *);
-/* codeprint.c: registers that are read at pc or later. Writes them into regs, sorted, and returns their number. regs
- * has room for code->nreg. */
+/* codeprint.c: finds the registers that are read at pc or later. Writes them into regs, sorted, and returns their
+ * number. regs must have room for code->nreg. */
 typedef struct CodeLive CodeLive;                       /* Live registers at every instruction of one code. */
 CodeLive *code_live(Arena *, const RtCode *);
 int     code_live_at(const CodeLive *, int pc, int *regs);

@@ -21,7 +21,7 @@ typedef struct Walk {
 
 /* ---- sets of values --------------------------------------------------------------------------------- */
 
-/* Returns an empty set. set_done returns it to `spare`, so there are never more sets than nested blocks. */
+/* Returns an empty set. set_done returns it to `spare`, so there are never more sets than nested blocks need. */
 static Set
 set_new(Walk *w)
 {
@@ -111,7 +111,7 @@ define_outputs(Walk *w, Node *n, Set live, bool note)
 	}
 }
 
-/* Values that are defined outside of a block and used in it, each once. */
+/* Collects values that are defined outside of a block and used in it, each once. */
 typedef struct Outer { Walk *w; Set inside, used; Vec(Value *) found; } Outer;
 
 static void
@@ -168,7 +168,7 @@ walk_if(Walk *w, Node *n, Set live)
 		walk_block(w, n->sub[b], in[b]);
 		join(w, live, in[b]);
 	}
-	/* A value that only the other branch needs dies when this one begins. */
+	/* A value that only the other branch needs dies at the start of this one. */
 	for (int b = 0; b < 2; b++) {
 		Outer o = { w, set_new(w), set_new(w), {0} };
 
@@ -195,7 +195,7 @@ walk_loop(Walk *w, Node *n, Set live)
 	define_outputs(w, n, live, true);
 	define_inside(&o, loop_body(n));
 	find_outer(&o, loop_body(n));
-	if (!has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
+	if (!has(o.used, loop_max(n)))          /* the maximum is read before every trip */
 		vec_push(w->g->arena, &o.found, loop_max(n));
 	for (int i = 0; i < o.found.n; i++) {
 		if (!has(live, o.found.at[i]))
@@ -203,7 +203,7 @@ walk_loop(Walk *w, Node *n, Set live)
 		add(live, o.found.at[i]);
 	}
 	body = set_copy(w, live);
-	add(body, loop_body(n)->param->out[0]);         /* The index of the next trip is computed from it. */
+	add(body, loop_body(n)->param->out[0]);         /* the index of the next trip is computed from this one */
 	use_inputs(w, loop_body(n)->ret, body);
 	walk_block(w, loop_body(n), body);
 	set_done(w, body);
@@ -225,7 +225,7 @@ walk_node(Walk *w, Node *n, Set live)
 	}
 }
 
-/* The caller has entered the uses of the return node. */
+/* Walks a block backwards. The caller has added the values that its return node uses to `live`. */
 static void
 walk_block(Walk *w, Block *b, Set live)
 {

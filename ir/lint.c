@@ -1,16 +1,16 @@
 /*
  * Checks the invariants of a graph. Each check has its number in the message.
  *
- *  1  a value is used only where it is in scope: after its node, in the node's block or one nested in it
- *  2  node n is in the uses of v, with index i, exactly when n->in[i] is v
- *  3  outputs know their node and index
- *  4  nodes of a block form a ring through its return node, in order of position, and know their block and graph
- *  5  blocks know their owner and graph
- *  6  If has a bool, two blocks without inputs, and as many outputs as each block
- *  7  Loop has a count, a bool and its carried values in step with block inputs, block outputs and outputs
- *  8  a node with an overload has the inputs that its schema declares, or more for a vararg, of types that fit
- *  9  a Constant has no input, one output, and a value at most
- * 10  attributes that a kind needs are there
+ * 1  a value is used only where it is in scope: after its node, in the node's block or one nested in it
+ * 2  node n is in the uses of v, with index i, exactly when n->in[i] is v
+ * 3  outputs know their node and index
+ * 4  nodes of a block form a ring through its return node, in order of position, and know their block and graph
+ * 5  blocks know their owner and graph
+ * 6  If has a bool, two blocks without inputs, and as many outputs as each block
+ * 7  Loop has a count, a bool, and as many carried values as block inputs, block outputs and outputs
+ * 8  a node with an overload has the inputs that its schema declares, or more for a vararg, of types that fit
+ * 9  a Constant has no input, one output, and at most one value
+ * 10  a node has the attributes that its kind needs
  */
 #include "ir.h"
 #include <string.h>

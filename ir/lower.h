@@ -4,7 +4,7 @@
 
 #include "ir.h"
 
-/* Functions that one code_lower lowers. */
+/* Functions that one call of code_lower lowers. */
 typedef struct Work {
 	Cx         *cx;
 	LackingVec *lacking;
@@ -27,7 +27,7 @@ typedef struct Lower {
 	Graph   *g;
 	RtCode  *code;
 	LastUse *last;
-	int     *hint;           /* Preferred register + 1 of each value, by value id. 0 for none. */
+	int     *hint;           /* Preferred register + 1 of each value, by value id. 0 if it has none. */
 	Vec(bool) busy;          /* Whether the register holds a live value. */
 	Vec(bool) kept;          /* Whether an If or Loop in progress reserves the register. */
 	Vec(int) spare;          /* Free registers. */
@@ -36,7 +36,7 @@ typedef struct Lower {
 	Range    placed;         /* Source range of the latest instruction. place_now is its place. */
 	Frame   *placed_in;
 	int      place_now;
-	Map      index;          /* Index of all tables: a letter for the table and a key -> entry + 1. */
+	Map      index;          /* Entry + 1 in a table, by the letter of the table and a key. */
 	Vec(RtInsn) insn;
 	Vec(uint32_t) operand;
 	Vec(RtKernel *) kernel;
@@ -48,13 +48,13 @@ typedef struct Lower {
 	Vec(const char *) string;
 	Vec(RtPlaceName) place;
 	Vec(char) text;          /* Texts of the places, each with a final 0. */
-	Vec(Handler) handler;    /* Handlers to emit behind the function's end. */
-	void   (*node)(struct Lower *, Node *);        /* Lowers a node. Blocks call it for theirs. */
+	Vec(Handler) handler;    /* Handlers to emit after the function's end. */
+	void   (*node)(struct Lower *, Node *);        /* Lowers a node. Called for the nodes of nested blocks. */
 } Lower;
 
 /* ---- codeinsn.c: tables, registers, instructions -------------------------------------------------- */
 
-/* Return the index of an entry in a table of the code, which they add if it is new. */
+/* Return the index of an entry in a table of the code. They add the entry if it is new. */
 int index_of_kernel(Lower *, Op *, const char *name);
 int index_of_type(Lower *, const Type *);
 int index_of_callee(Lower *, const RtCode *);
@@ -75,17 +75,17 @@ void     insn_use_from(Lower *, const Node *, int first);
 void     insn_define_all(Lower *, Node *);
 /* Emits an instruction with all inputs and outputs of the node. */
 void     insn_node(Lower *, Node *, RtOpcode, uint32_t arg);
-void     insn_target(Lower *, int insn);          /* Makes the next instruction the target of that one. */
+void     insn_target(Lower *, int insn);          /* makes the next instruction the jump target of `insn` */
 void     insn_clear_dead(Lower *, const Node *);  /* Emits a clear of registers whose values die at the node. */
 uint32_t insn_constant(Lower *, IValue);          /* Loads the constant and returns its register. */
-bool     use_is_static(const Node *, int i);      /* Whether input i is read only by the lowering, not by the code. */
+bool     use_is_static(const Node *, int i); /* Whether only the lowering reads input i, not the code at run time. */
 
 /* Returns the index of the method's key, and adds the method to all classes that have it. */
 uint32_t need_method(Lower *, const Type *interface, const char *name);
 
-/* Key of the method in a class's table. Unchanged code has keys of its own. */
+/* Returns the key of the method in a class's table. Unchanged code has keys of its own. */
 const char *lower_key_of(const Work *, const Type *interface, const char *name);
-/* Code of the function, which may be filled in later. */
+/* Returns the code of the function, which may be filled in later. */
 RtCode *lower_code_of(Work *, Function *);
 
 /* ---- codeflow.c: blocks, If, Loop, with --------------------------------------------------------------- */
@@ -95,6 +95,6 @@ void lower_if(Lower *, Node *);
 void lower_loop(Lower *, Node *);
 void lower_enter(Lower *, Node *);
 void lower_exit(Lower *, Node *);
-void lower_handlers(Lower *); /* Emits the handlers of with-scopes behind the function's end. */
+void lower_handlers(Lower *); /* Emits the handlers of with-scopes after the function's end. */
 
 #endif

@@ -84,7 +84,8 @@ block_remove_output(Block *b, int i)
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
-/* Gives `count` nodes from `first` on evenly spaced positions between low and high, which other nodes have. */
+/* Gives `count` nodes from `first` on evenly spaced positions between low and high, which are positions of other
+ * nodes. */
 static void
 spread_positions(Node *first, int64_t count, int64_t low, int64_t high)
 {
@@ -94,8 +95,9 @@ spread_positions(Node *first, int64_t count, int64_t low, int64_t high)
 		first->position = low += step;
 }
 
-/* Makes room at a node between two adjacent positions. Gives new positions to its neighbours, to twice as many in each
- * try, until there is room. An insertion thus costs O(log n) on average, wherever nodes are inserted. */
+/* Makes room between a node and its neighbour with the adjacent position. Gives new positions to the nodes around it,
+ * to twice as many in each try, until there is room. An insertion thus costs O(log n) on average, wherever nodes are
+ * inserted. */
 static void
 make_room(Node *n)
 {
@@ -159,7 +161,7 @@ node_insert_before(Node *n, Node *at)
 void
 node_insert_after(Node *n, Node *at)
 {
-	/* After the param node means first in the block. */
+	/* After the param node means before the first node of the block. */
 	if (at == at->block->param)
 		at = at->block->ret;
 	link_between(n, at, at->next);
@@ -226,7 +228,8 @@ node_is_before(const Node *a, const Node *b)
 	for (; db > da; db--)
 		b = b->block->owner;
 	while (a->block != b->block) {
-		/* Blocks of one node run in their order, or only one of them does. */
+		/* Of two blocks of one node, the earlier block counts as running first, also if only one of them
+		 * runs. */
 		if (a->block->owner == b->block->owner)
 			for (int i = 0; i < a->block->owner->nsub; i++) {
 				if (a->block->owner->sub[i] == a->block)
@@ -258,7 +261,7 @@ use_of(const Node *n, int i)
 	return u;
 }
 
-/* Removes a use. The last use of the list moves to its index. */
+/* Removes a use from the value's list. The last use of the list moves to its index. */
 static void
 drop_use(const Node *n, int i)
 {
@@ -507,7 +510,7 @@ node_arg(const Node *n, const char *name)
 	return i >= 0 && i < n->nin ? n->in[i] : NULL;
 }
 
-/* Kinds without a row that must keep their order. */
+/* Kinds that are no operators and must keep their order. */
 static const Symbol effect_kinds[] = {
 	prim_CallMethod, prim_CallFunction, prim_SetAttr, prim_RaiseException, prim_Print, prim_fork,
 	prim_awaitable, prim_Enter, prim_Exit, prim_BailOut, prim_BailoutTemplate, prim_AddStatValue,
@@ -526,7 +529,7 @@ node_has_effect(const Node *n)
 	return false;
 }
 
-/* Number that the divisor is, if it is a constant number or 0-d tensor. Else None. */
+/* Returns the divisor if it is a constant number or 0-d tensor. Else None. */
 static IValue
 constant_divisor(const Value *by)
 {
@@ -557,7 +560,7 @@ node_may_divide_by_zero(const Node *n)
 	return v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1);
 }
 
-/* Constants are checked where the type is inferred. The kernel checks other numbers. */
+/* Constants are checked where the type is inferred. The kernel checks other numbers at run time. */
 bool
 node_may_overflow(const Node *n)
 {

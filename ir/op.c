@@ -1,7 +1,8 @@
 /*
- * The operator registry: finds the rows of rt/ops/ops.h by name.
+ * The operator registry: finds operators of the table in rt/ops/ops.h by name. A row is an operator's entry in this
+ * table.
  *
- * A row refers to its kernel by address, so that a missing kernel fails to link. ops_init only reads names out of the
+ * A row refers to its kernel by address, so that a missing kernel fails to link. ops_init only reads the names in the
  * schemas' texts; op_schema parses a schema when it is first needed. Overloads of a name form a list in the order in
  * which PyTorch tries them (order.def). The first look-up of a name sorts its list.
  */
@@ -29,7 +30,7 @@ RtKernel *const *op_kernels;
 #define RULE_value    RULE_VALUE
 #define RULE_data     RULE_DATA
 
-/* __FILE__ is the family's file, since the macro is expanded there. */
+/* __FILE__ is the name of the .def file, since the macro is expanded there. */
 static const Op rows[] = {
 #define MAP(id_, schema_, domain_, result_, value_, gradient_)                                                         \
 	{ .id = #id_, .text = schema_, .form = OP_MAP, .family = __FILE__, .rule = RULE_MAP, .domain = #domain_,       \
@@ -54,7 +55,7 @@ static const uint8_t lowerings[NROW] = {
 #include "../rt/ops/ops.h"
 };
 
-/* Effects of BODY rows. The other rows have a column for theirs. */
+/* Effects of BODY rows. The other rows have a column for it. */
 static const uint8_t body_effects[NROW] = {
 #define EFFECT(id_, effect_) [ROW_##id_] = EFFECT_##effect_,
 #include "../rt/ops/ops.h"
@@ -82,21 +83,21 @@ static const Order orders[] = {
 /* ---- the index ------------------------------------------------------------------------------------- */
 
 typedef struct Name {
-	Op         *first;      /* Overloads: in order of the rows until sorted, then in PyTorch's order. */
+	Op         *first;      /* Overloads: at first in order of the rows, later sorted in PyTorch's order. */
 	Op         *last;
 	const char *order;      /* Overloads in PyTorch's order, from order.def. Null if it does not list the name. */
 	bool        sorted;
 } Name;
 
 struct Ops {
-	Op  *at;                /* Copy of the rows, whose schema and function are filled in. */
+	Op  *at;                /* Copy of the rows, in which schema and function are filled in. */
 	int  n;
 	Vec(Op *) user;         /* Operators of --op-schema. */
-	Map  names;             /* Operator such as "aten::add" -> Name. */
-	Map  ids;               /* Id -> Op, filled on first use. */
+	Map  names;             /* Name, by operator such as "aten::add". */
+	Map  ids;               /* Op by id, filled on first use. */
 };
 
-/* Returns the family of a row by its file: map for rt/ops/map.def. */
+/* Returns the family of a row, which is the stem of its file: map for rt/ops/map.def. */
 static const char *
 family_of(Arena *a, const char *file)
 {
@@ -105,7 +106,7 @@ family_of(Arena *a, const char *file)
 	return arena_strndup(a, stem, dot ? dot - stem : (int64_t)strlen(stem));
 }
 
-/* Reads name and overload from the text up to the arguments, if any: name[.overload]. */
+/* Reads name and overload: the text up to the arguments, as name[.overload]. */
 static void
 read_name(Arena *a, Op *op)
 {
@@ -335,7 +336,7 @@ op_use(Cx *cx, Op *op)
 {
 	const Schema *s = op_schema(cx, op);
 	const Op *body = op_body(cx, op);
-	/* rt_<id> gets the results of the body before its own arguments. */
+	/* rt_<id> receives the results of the body before its own arguments. */
 	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;
 	const bool makes = op_has(op, TRAIT_MAKES_TENSOR);
 	uint32_t use = 0;
@@ -370,8 +371,8 @@ op_at(Cx *cx, int i)
 	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
 }
 
-/* Since the effect of the function is unknown, it is never evaluated at compile time or twice, and keeps its order. A
- * call without results is never removed. */
+/* The effect of the C function is unknown. So the operator is never evaluated at compile time or twice, and keeps its
+ * order. A call without results is never removed. */
 Op *
 op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 {

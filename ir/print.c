@@ -1,5 +1,6 @@
 /*
- * Graph -> IR text, as il.txt describes it: PyTorch's form, with additions so that everything can be read back.
+ * Prints a graph as IR text, which il.txt describes: PyTorch's form, with additions so that everything can be read
+ * back.
  *
  * Names are canonical: equal graphs print alike. A named value keeps its name up to a final `.digits`. The second and
  * later values of a name get .1, .2 ... Other values are numbered in order of definition. Subgraphs follow the graph as
@@ -10,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Largest number of elements of a tensor that is printed whole. Others are printed by hash. */
+/* Largest number of elements of a tensor that is printed in full. Other tensors are printed by hash. */
 enum { TENSOR_ELEMENTS = 64 };
 
 typedef struct Printer {
 	Graph *g;
 	Buf   *out;
 	const char **name;       /* Name of each value, by value id. */
-	Map    seen;             /* Base name -> number of values that have it, as a pointer. */
+	Map    seen;             /* Number of values that have a base name, stored as a pointer, by base name. */
 	int    unnamed;
 	bool   places;
 	/* Nodes whose subgraphs are still to be printed. The index is the number after their kind. */
@@ -48,7 +49,7 @@ print_string(Buf *out, const char *s, int64_t n)
 	buf_puts(out, "\"");
 }
 
-/* Unlike the language's str(), it keeps the sign of zero and prints NaN without a sign. */
+/* Unlike the str() of TorchScript, keeps the sign of zero and prints NaN without a sign. */
 void
 double_print(Buf *out, double d)
 {
@@ -212,7 +213,7 @@ value_print(Cx *cx, IValue v, Buf *out)
 
 /* ---- names -------------------------------------------------------------------------------------------- */
 
-/* Name up to a final .digits. Null if the rest cannot be a name. */
+/* Returns the name up to a final .digits. Null if the rest cannot be a name. */
 static const char *
 base_name(Arena *a, const Value *v)
 {
@@ -283,14 +284,14 @@ print_kind(Printer *p, const Node *n)
 
 	buf_puts(p->out, n->kind->name);
 	for (int i = 0; i < n->attrs.n; i++)
-		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* A node has at most one, Subgraph. */
+		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* A node has at most one graph, Subgraph. */
 			buf_printf(p->out, "_%d", (*p->nsub)++);
 			vec_push(p->g->arena, &p->pending, n);
 		}
 	for (int i = 0; i < n->attrs.n; i++) {
 		const Attr *a = &n->attrs.at[i];
 
-		/* A function without a name is code of the generic program, which has no text. */
+		/* A function without a name is code of the generic program, which has no text form. */
 		if (a->kind == ATTR_GRAPH || (a->kind == ATTR_FUNCTION && !a->fn->name))
 			continue;
 		buf_puts(p->out, sep);
@@ -301,7 +302,7 @@ print_kind(Printer *p, const Node *n)
 		buf_puts(p->out, "]");
 }
 
-/* The type, with as many facts of a tensor as cx->type_detail asks for. */
+/* Returns the type's text, with as many facts of a tensor as cx->type_detail selects. */
 static const char *
 type_text(Cx *cx, const Type *t)
 {
@@ -410,8 +411,8 @@ graph_print(Graph *g, Buf *out, bool places)
 	print_graph(g, out, places, &nsub);
 }
 
-/* Returns a printer that has named all values as graph_print names them. It prints the graph into a buffer that is
- * thrown away. */
+/* Returns a printer that has named all values as graph_print names them. To do so it prints the graph into a buffer
+ * that is discarded. */
 static Printer
 named_printer(Graph *g, Buf *out, int *nsub)
 {

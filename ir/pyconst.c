@@ -1,8 +1,8 @@
 /*
- * Parts of TorchScript text other than nodes: types, constants, and the notes of what the text refers to.
+ * Parts of TorchScript text other than nodes: types, constants, and the record of things that the text refers to.
  *
  * A constant is a literal if the language has one. Tensors, objects and strings that need other escapes are entries of
- * the archive's table of constants, CONSTANTS.cN. A PyNeeds notes every class, function and attribute that a text
+ * the archive's table of constants, CONSTANTS.cN. A PyNeeds records every class, function and attribute that a text
  * names, so that the writer of an archive knows what to include.
  */
 #include "ir.h"
@@ -98,8 +98,8 @@ print_device(Buf *out, int64_t device)
 	buf_puts(out, "\")");
 }
 
-/* A 0-d tensor in the table would be read as a number in type promotion. One that must not is stored as a view with one
- * element and selected from it. */
+/* Returns a view of a 0-d tensor with one element, from which the printed text selects the tensor. A 0-d tensor in the
+ * table would be read as a number in type promotion. */
 static IValue
 row_of(PyNeeds *d, const RtTensor *t)
 {
@@ -165,7 +165,7 @@ print_dict(PyNeeds *d, const RtDict *m, const Type *type, Buf *out)
 	buf_puts(out, "})");
 }
 
-/* Whether the elements alone tell the type of the list. */
+/* Whether the type of the list follows from its elements. */
 static bool
 tells_its_type(const RtList *l, const Type *elem)
 {
@@ -185,7 +185,7 @@ print_list(PyNeeds *d, const RtList *l, const Type *type, Buf *out)
 	buf_puts(out, tells ? "]" : "])");
 }
 
-/* A float plus an imaginary literal, which PyTorch's compiler evaluates. */
+/* Prints a float plus an imaginary literal, which PyTorch's compiler evaluates. */
 static void
 print_complex(Buf *out, const RtComplex *c)
 {
@@ -195,7 +195,7 @@ print_complex(Buf *out, const RtComplex *c)
 	buf_puts(out, "j");
 }
 
-/* Type of a value of declared type t that is known not to be None. */
+/* Returns the type of a value of declared type t that is known not to be None. */
 static const Type *
 plain_type(PyNeeds *d, IValue v, const Type *t)
 {

@@ -1,13 +1,13 @@
 /*
- * Graph -> TorchScript: source text that PyTorch's importer and Kiln's own read back to the same graph.
+ * Prints a graph as TorchScript: source text that PyTorch's importer and Kiln's own read back to the same graph.
  *
  * Nodes are walked in order. A value waits as the text of an expression if it is used once, in its own block, and has
- * no name from the source. Waiting values form a stack. A node takes its inputs from the top of the stack, from the
- * last to the first. If an input waits below the top, all values up to it become statements before the node. If the
- * node itself is a statement, all waiting values do. So operators are evaluated in the order of the graph.
+ * no name from the source. Waiting values form a stack. A node pops its inputs from the top of the stack, from the last
+ * to the first. If an input waits below the top, all values up to it become statements before the node. If the node
+ * itself is a statement, all waiting values do. So operators are evaluated in the order of the graph.
  *
- *   %5 : Tensor = aten::relu(%x)
- *   %y : Tensor = aten::add(%5, %x, %1)       ->      y = torch.add(torch.relu(x), x)
+ *  %5 : Tensor = aten::relu(%x)
+ *  %y : Tensor = aten::add(%5, %x, %1)       ->      y = torch.add(torch.relu(x), x)
  *
  * Every value has a variable of its own. Only a carried value of a loop shares one variable before, in and after the
  * loop. A loop with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
@@ -23,19 +23,19 @@ typedef struct Printer {
 	Cx      *cx;
 	Buf     *out;
 	int      indent;
-	Map     *used;           /* Names that this function has taken. */
-	Map     *count;          /* Base name -> number of times it was asked for. */
+	Map     *used;           /* Names that are used in this function. */
+	Map     *count;          /* Number of times that a base name was requested, by base name. */
 	int     *ntemp;
 	const char **name;       /* Variable of each value, by value id. */
 	const char **text;       /* Expression of each waiting value, by value id. */
 	Vec(Value *) waiting;
-	const Node *folded;      /* A TupleUnpack that the line of its operator has printed already. */
+	const Node *folded;      /* A TupleUnpack that was printed with the statement of its operator. */
 	int64_t opened;          /* Length of the text after the last `with` line. */
 } Printer;
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* Whether a variable must not have the name: keywords, and names that printed text uses. */
+/* Whether no variable may have the name, since it is a keyword or a name that printed text uses. */
 static bool
 is_reserved(const char *name)
 {
@@ -83,7 +83,7 @@ temporary(Printer *p)
 	return name;
 }
 
-/* Returns the base name, or the base name with a number. */
+/* Returns the base name if it is unused. Else the base name with a number. */
 static const char *
 unused_name(Printer *p, const char *base)
 {
@@ -99,8 +99,8 @@ unused_name(Printer *p, const char *base)
 	return name;
 }
 
-/* The name from the source without a final .digits, with `_` for other characters than letters and digits. Null if
- * there is none, or if it is one of PyTorch's own. */
+/* Returns the name from the source without a final .digits. Characters other than letters and digits become `_`. Null
+ * if there is none, or if the name is one that PyTorch generates. */
 static const char *
 source_name(Cx *cx, const Value *v)
 {
@@ -181,7 +181,7 @@ constant_text(Printer *p, const Value *v, bool declared)
 	return text_of(p->cx, &b);
 }
 
-/* Returns the texts of the values and takes those that wait off the stack. as_argument: print None without a type. */
+/* Returns the texts of the values and pops those that wait from the stack. as_argument: print None without a type. */
 static const char **
 take_operands(Printer *p, Value *const *v, int n, bool as_argument)
 {
@@ -420,10 +420,10 @@ form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 		buf_printf(out, "%s(%s)", word, in[0]);
 }
 
-/* STANDS_ALONE: is always a statement. IS_CALL: may be a statement without a variable. */
+/* STANDS_ALONE: the node is always a statement. IS_CALL: it may be a statement without a variable. */
 enum { STANDS_ALONE = 1, IS_CALL = 2 };
 
-/* The first two are forms of operators with a trait. */
+/* The first two are forms of operators with a trait, not of a node kind. */
 enum { FORM_IMPLICIT, FORM_CONVERTS };
 static const struct { Symbol kind; PrintForm *print; int how; } forms[] = {
 	{ NULL, form_annotated, 0 }, { NULL, form_number, 0 },
@@ -447,7 +447,7 @@ form_of(const Node *n)
 	return op_has(n->op, TRAIT_IMPLICIT) ? FORM_IMPLICIT : op_has(n->op, TRAIT_CONVERTS) ? FORM_CONVERTS : -1;
 }
 
-/* Number of arguments to print: those after them equal the schema's defaults. */
+/* Returns the number of arguments to print. Those after them equal the schema's defaults. */
 static int
 needed_arguments(const Node *n, const Schema *s)
 {
@@ -502,7 +502,7 @@ needs_declaration(Printer *p, const Node *n)
 	return false;
 }
 
-/* Whether v is the value that a branch or a loop's body returns for a variable of the same name. */
+/* Whether a branch or a loop's body returns v for a variable of the same name. */
 static bool
 gives_its_name(Printer *p, const Value *v)
 {
@@ -528,7 +528,7 @@ may_wait(Printer *p, const Node *n, int form)
 	       !needs_declaration(p, n);
 }
 
-/* The TupleUnpack that takes apart the results of n at once: a, b = torch.max(x, 0). Null if there is none. */
+/* Returns the TupleUnpack that unpacks the results of n at once: a, b = torch.max(x, 0). Null if there is none. */
 static const Node *
 unpacked_at_once(const Node *n)
 {
@@ -580,7 +580,7 @@ print_expression(Printer *p, const Node *n)
 	buf_free(&text);
 }
 
-/* Prints a, b, = t. */
+/* Prints the statement a, b, = t. */
 static void
 print_unpack(Printer *p, const Node *n)
 {
@@ -608,7 +608,7 @@ print_set_attribute(Printer *p, const Node *n)
 	line(p, "%s.%s = %s", in[0], name, in[1]);
 }
 
-/* Whether the variable gets its type from `from`. other: value of the other branch of an If, or null. */
+/* Whether the variable gets its type from `from`. other: value of the other branch of an If. Null if there is none. */
 static bool
 types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
 {
@@ -617,8 +617,8 @@ types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
 	return both && type_unshaped(p->cx, both) == type_unshaped(p->cx, to->type);
 }
 
-/* Prints a parallel assignment to = from. declare: declares variables whose value has another type. other: values of
- * the other branch, as in types_itself. May be null. */
+/* Prints a parallel assignment to = from. declare: declare variables whose value has another type. other: values of the
+ * other branch, as in types_itself. May be null. */
 static void
 print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare, Value *const *other)
 {
@@ -671,7 +671,7 @@ print_if(Printer *p, const Node *n)
 	print_branch(p, n, if_else(n), if_then(n));
 }
 
-/* Gives a carried value one variable: before, in and after the loop. */
+/* Gives each carried value one variable for before, in and after the loop. */
 static void
 share_names(Printer *p, const Node *n)
 {
@@ -699,7 +699,7 @@ print_for(Printer *p, const Node *n, const char *max)
 	p->indent -= 2;
 }
 
-/* Prints the end of a loop's body: one assignment changes the condition, the carried values and the counter. */
+/* Prints the end of a loop's body: one assignment to the condition, the carried values and the counter. */
 static void
 print_next(Printer *p, const Node *n, const char *cond, const char *counter, const char *max)
 {
@@ -773,7 +773,7 @@ printer_for(const Printer *p, const Graph *g)
 	return q;
 }
 
-/* Prints def __forked_function(): ... */
+/* Prints a fork: def __forked_function(): ... */
 static void
 print_fork(Printer *p, const Node *n)
 {
@@ -796,7 +796,7 @@ print_fork(Printer *p, const Node *n)
 	line(p, "%s = %s(%s)", variable(p, n->out[0]), word, name);
 }
 
-/* Prints with x as v: ... */
+/* Prints a with statement: with x as v: ... */
 static void
 print_enter(Printer *p, const Node *n)
 {
@@ -855,8 +855,8 @@ print_block(Printer *p, const Block *b)
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
-/* Whether to print the default of argument i. TorchScript allows none before an argument without a default, though
- * programs of torch.export have such ones. */
+/* Whether to print the default of argument i. TorchScript allows no default before an argument without one. Programs of
+ * torch.export have such defaults. */
 static bool
 has_default(const Schema *s, int i)
 {

@@ -1,4 +1,4 @@
-/* ir/row.h - ids of the operators' rows: op_at(cx, ROW_add_Tensor) */
+/* ir/row.h - ids of the operators in the table of rt/ops: op_at(cx, ROW_add_Tensor) */
 #ifndef IR_ROW_H
 #define IR_ROW_H
 

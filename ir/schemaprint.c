@@ -20,7 +20,7 @@ print_set(Buf *b, const AliasSet *a)
 	buf_puts(b, ")");
 }
 
-/* word: name to print for the innermost type. Null for the type's own name. */
+/* word: name to print for the innermost type. Null stands for the type's own name. */
 static void
 print_type(Cx *cx, Buf *b, const Type *t, const char *word, const AliasSet *a, int size)
 {
@@ -122,7 +122,7 @@ print_args(Cx *cx, Buf *b, const Schema *s)
 		buf_puts(b, s->nargs ? ", ..." : "...");
 }
 
-/* A single result has no parentheses, unless it begins with one. */
+/* Parentheses around a single result are omitted, unless its text begins with one. */
 static void
 print_rets(Cx *cx, Buf *b, const Schema *s)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct Symbols { Map map; };       /* text -> Symbol */
+struct Symbols { Map map; };       /* Symbol by text */
 
 #define KIND(space_, name_) \
 	const struct Sym space_##_##name_[1] = { { #space_ "::" #name_, sizeof #space_ "::" #name_ - 1 } };

@@ -6,9 +6,9 @@
  * values of the runtime have the same pointers. Classes, interfaces and enums are found by name.
  *
  * Invariants: an Optional holds no None, Any, Optional or Union. The Optional of a Union is a Union with None. A Union
- * has two members or more, in ATen's order of kinds, and none is a subtype of another. Instead of int, float and
- * complex it has Scalar. A TensorInfo is normalised: with a known rank, dims is not null. Its strides are null if all
- * are unknown.
+ * has two members or more, in ATen's order of kinds, and none is a subtype of another. If int, float and complex are
+ * all members, Scalar replaces them. A TensorInfo is normalised: with a known rank, dims is not null. Its strides are
+ * null if all are unknown.
  */
 #include "ir.h"
 
@@ -19,7 +19,7 @@ typedef struct FunctionType { Type type; Function *fn; } FunctionType;
 struct Types {
 	const Type **slot;         /* Hash table with open addressing. Null if the slot is free. */
 	int nslot, n;
-	Map named;                 /* Qualified name -> Type of a class, interface or enum. */
+	Map named;                 /* Class, interface or enum type, by qualified name. */
 	Vec(FunctionType *) functions;
 };
 
@@ -770,8 +770,8 @@ type_of_tensor(Cx *cx, const RtTensor *t)
 	TensorInfo r = { .dtype = -1, .rank = -1, .grad = -1, .device = -1, .undefined = 1 };
 
 	if (t && t->flags & RT_BITS) {
-		/* No facts of a view with RT_BITS: passes would read its elements without conjugating or negating
-		 * them. */
+		/* Leaves facts of a view with RT_BITS unknown: passes would read its elements without conjugating or
+		 * negating them. */
 		r.undefined = 0;
 	} else if (t) {
 		r.dtype = t->dtype;

@@ -42,7 +42,7 @@ print_dim(Buf *b, int64_t d)
 		buf_printf(b, "%lld", (long long)d);
 }
 
-/* Starts the next item of a parenthesised list. */
+/* Prints what precedes an item of a parenthesised list: "(" or ", ". */
 static void
 item(Buf *b, bool *any)
 {

@@ -8,7 +8,7 @@ value_replace_uses(Value *v, Value *with)
 {
 	if (v == with)
 		return;
-	/* From the end: removing the last use is cheap. */
+	/* Starts at the end, since removing the last use is cheap. */
 	while (v->uses.n) {
 		const Use u = vec_last(&v->uses);
 

@@ -1,26 +1,26 @@
 /*
  * Float versions of bfloat16 and float16 weights, without a copy for each use.
  *
- * A specialization computes in float what the model has in bfloat16 or float16. Each trial of a dynamic size is one
- * more specialization. Therefore a large weight has one float tensor for the whole compile. Its storage has no data of
- * its own: it names the storage that it is converted from. widened_fill computes the data when somebody reads it.
+ * A specialization computes in float where the model has bfloat16 or float16. Each trial of a dynamic size is one more
+ * specialization. Therefore a large weight has one float tensor for the whole compile. Its storage has no data of its
+ * own: it refers to the storage that it is converted from. widened_fill computes the data when a reader needs it.
  *
  * Kinds of a widened storage:
  *
- *    RT_PACKED   data is null, until widened_fill
- *    RT_HEAP     data is filled in, until widened_trim
+ *   RT_PACKED   data is null, until widened_fill
+ *   RT_HEAP     data is filled in, until widened_trim
  */
 #include "ir.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEN_LEAST = 1 << 14 };          /* Smallest number of elements to widen without a copy. */
+enum { WIDEN_LEAST = 1 << 14 };          /* Smallest number of elements of a tensor that is widened without a copy. */
 
 typedef struct Widening {                /* All widened storages and tensors of a compile. */
-	Map storage_of;                  /* Source storage and range -> Widened. */
-	Map tensor_of;                   /* Widened, sizes and strides -> RtTensor. */
-	PtrMap by_storage;               /* Storage of floats -> Widened. */
+	Map storage_of;                  /* Widened, by source storage and range. */
+	Map tensor_of;                   /* RtTensor, by Widened, sizes and strides. */
+	PtrMap by_storage;               /* Widened, by storage of floats. */
 	Vec(RtStorage *) filled;
 } Widening;
 
@@ -51,7 +51,8 @@ widened_range(Cx *cx, const RtTensor *t)
 	if (!w->storage)
 		fail(cx, (Range){ 0 }, "out of memory");
 	w->storage->kind = RT_PACKED;
-	rt_count_up(&w->storage->h); /* Keeps the address, which is a key, from being reused by another storage. */
+	/* Retains the storage, since its address is a key that no other storage must get. */
+	rt_count_up(&w->storage->h);
 	rt_count_up(&w->of->h);
 	map_put(&all->storage_of, key, w);
 	*ptrmap_at(cx->arena, &all->by_storage, w->storage) = (int64_t)(intptr_t)w;
