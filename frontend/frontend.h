@@ -30,19 +30,20 @@ bool     archive_has(Archive *, const char *name);                 /* Names of m
 /* Returns a member. Fails if there is none of that name, or if its CRC is wrong. Data of stored members is in the
  * mapped file. */
 Record   archive_record(Archive *, const char *name);
-/* Name under which a record was saved with the model (_extra_files). Null if the record is none of these. */
+/* Returns the name under which a record was saved with the model (_extra_files). Null for other records. */
 const char *archive_extra(const char *record);
-/* Sets the sorted names of members and returns their number. */
+/* Sets *names to the sorted names of members and returns their number. */
 int      archive_names(Archive *, const char *const **names);
 const char *archive_path(Archive *);
 Cx      *archive_cx(Archive *);
 uint64_t archive_hash(Archive *);                                  /* Hash of the members' names, sizes and CRCs. */
 /* Writes n members at multiples of 64 bytes, uncompressed. Their data must outlive the call. */
 void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);
-/* Returns pages of an archive's file to the system until they are read again. Ignores data that is in no such file.
- * Nothing may have written to the pages. */
+/* Releases pages of an archive's file until they are read again. Ignores data that is in no such file. Nothing may have
+ * written to the pages. */
 void     archive_forget(const Cx *, const void *data, int64_t n);
-/* Maps the file once more, privately. Weights there are as in the file even if a program wrote to the first map. */
+/* Maps the file once more, privately. Weights there have the contents of the file even if a program wrote to the first
+ * map. */
 char    *archive_remap(Archive *);
 int64_t  archive_offset(Archive *, const char *); /* Offset of the address in one of the maps. -1 if it is in none. */
 
@@ -53,7 +54,7 @@ typedef struct PickleAt { Cx *cx; const Source *src; int64_t byte; } PickleAt;
 RT_NORETURN void pickle_bad(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 RT_NORETURN void pickle_lacks(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 
-/* Callbacks, which return new references. Null for those that this kind of pickle does not need. */
+/* Callbacks. They return new references. Those that a kind of pickle does not need may be null. */
 typedef struct PickleHost {
 	void *arg;
 	bool   (*known)(void *, const char *cls); /* Whether this global is a class. */
@@ -63,13 +64,14 @@ typedef struct PickleHost {
 	IValue (*enumerator)(const PickleAt *, void *, const char *cls, IValue value);
 	/* Makes a 1-d tensor over the whole storage. */
 	IValue (*storage)(const PickleAt *, void *, RtDtype, const char *key, int64_t numel);
-	IValue (*tensor)(const PickleAt *, void *, int64_t id); /* Tensor from the table of a legacy archive. */
-	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* Type that a type tag names. */
+	/* Returns a tensor from the table of a legacy archive. */
+	IValue (*tensor)(const PickleAt *, void *, int64_t id);
+	const Type *(*tag)(const PickleAt *, void *, const char *text); /* Returns the type that a type tag names. */
 	struct Fits *fits;                                                           /* Checks of conform.c. */
 	/* plain: unpickle any global as a class whose objects are tuples of arguments or dicts of state. calls: also
 	 * accept any callable in REDUCE. */
 	bool   plain, calls;
-	bool   legacy; /* Written by PyTorch 1.0 to 1.2: BININT1 is signed, and typed lists hold any numbers. */
+	bool   legacy; /* Whether PyTorch 1.0 to 1.2 wrote it: BININT1 is signed, and typed lists hold any numbers. */
 } PickleHost;
 /* Unpickles a value. Fails on an unknown global, which the error names. The result has no cycle, is at most CX_NESTED
  * deep, and all its objects have their state. */
@@ -77,10 +79,10 @@ IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
 
 /* ---- conform.c: checks values against their declared types ------------------------------------------- */
 
-/* Results for lists, dicts and tuples by address. The Fits holds references to them, so that no address is reused. */
+/* Results for lists, dicts and tuples, by address. The Fits holds references to them, so that no address is reused. */
 typedef struct Fits { Cx *cx; PtrMap types; Vec(IValue) held; } Fits;
-/* Whether v has type t. If so, lists and dicts without a type get t's, and tuples get t's field names. Pickles without
- * tags have such lists and dicts. */
+/* Whether v has type t. If so, sets the type of lists and dicts that have none (in pickles without tags), and the field
+ * names of tuples. */
 bool value_fits(Fits *, IValue v, const Type *t);
 void value_settle(Fits *, IValue v); /* Gives lists and dicts without a type the type of their elements. */
 void fits_free(Fits *);
@@ -89,7 +91,7 @@ void fits_free(Fits *);
 
 typedef struct PickleOut {
 	Cx   *cx;
-	/* Whether to write an attribute. Null to write all. */
+	/* Whether to write an attribute. Null: write all. */
 	bool (*keeps)(void *, const RtClass *, const char *attribute);
 	void *arg;
 	bool  constants;              /* Whether it is a table of constants, in which no tensor requires a gradient. */
@@ -106,16 +108,16 @@ void pickle_put(PickleOut *, IValue);
 
 typedef struct Storages Storages;   /* Members data/0, data/1 ... or constants/0 ... of an archive. */
 Storages *storages_new(Cx *, RtCx *, Archive *, const char *folder);
-/* 1-d tensor over a whole storage of numel elements. Fails if the member has fewer. */
+/* Returns a 1-d tensor over a whole storage of numel elements. Fails if the member has fewer. */
 IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, int64_t numel);
-/* Build the results of REDUCE opcodes from n arguments. They fail on arguments of other forms. */
+/* Builds the result of a REDUCE opcode from n arguments. Fails on arguments of other forms. */
 IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
-/* Like tensor_rebuild, for a storage of untyped bytes. The caller handles the arguments after the fifth. */
+/* Likewise, for a storage of untyped bytes. The caller handles the arguments after the fifth. */
 IValue  tensor_rebuild_typed(const PickleAt *, RtCx *, const IValue *arg, int n, RtDtype);
-/* scheme: its QScheme, or -1. */
+/* scheme: QScheme of the tensor. -1 if unknown. */
 IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n, int scheme);
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
-/* Tensor over part of a storage. Fails if that part exceeds the storage. */
+/* Returns a tensor over part of a storage. Fails if that part exceeds the storage. */
 RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry);
 
 /* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
@@ -123,7 +125,7 @@ RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, RtGeometry
 typedef struct Unit Unit;            /* Classes, functions and constants of one archive or source text. */
 typedef struct Module {
 	Unit    *unit;
-	IValue   self;               /* The top object, a reference. None if there are only plain functions. */
+	IValue   self;               /* Reference to the top object. None if there are only plain functions. */
 	const Type *type;            /* Class of self. */
 	const char *path;
 	uint64_t hash;
@@ -132,19 +134,20 @@ typedef struct Module {
 	Archive *archive;
 } Module;
 Module   *archive_load(Cx *, const char *path);
-/* Fails if there is no such method, and suggests similar names. */
+/* Returns the method. Fails if there is none of that name, and suggests similar names. */
 Function *module_method(Cx *, Module *, const char *name);
-/* New instance of the module, a new reference. Copies tensors that methods may write and shares the others. */
+/* Returns a new instance of the module, a new reference. Copies tensors that methods may write and shares the
+ * others. */
 IValue    module_fresh(Cx *, Module *);
 /* Copies values with floating tensors in double and complex ones in complex double. Values and storages that are shared
- * stay shared in all copies that one Copies makes. */
+ * stay shared among all copies of one Copies. */
 typedef struct Copies Copies;
 Copies   *copies_in_double(Cx *);
-IValue    copies_of(Copies *, IValue);      /* Returns a new reference. v has to outlive the Copies. */
+IValue    copies_of(Copies *, IValue);      /* Returns a new reference. v must outlive the Copies. */
 void      copies_end(Copies *);
 IValue    archive_load_data(Cx *, const char *path);           /* Reads a file of torch.save, for kiln convert. */
-/* archive_data: the same from an open archive. Lists and dicts have no types yet. plain: see PickleHost. archive_parts:
- * a tensor, or a dict of the tensors in an object of a Python class. */
+/* archive_data: likewise from an open archive. Lists and dicts have no types yet. plain: see PickleHost. archive_parts:
+ * returns a tensor, or a dict of the tensors in an object of a Python class. */
 IValue    archive_data(Archive *, RtCx *, bool plain);
 IValue    archive_parts(Archive *, RtCx *);
 
@@ -152,27 +155,28 @@ IValue    archive_parts(Archive *, RtCx *);
 const Type *packed_type(Cx *, const char *name);           /* Type of a C++ class. Null if the class is unknown. */
 const Type *packed_class(const PickleAt *, const char *name);
 void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
-IValue      packed_state(Cx *, const RtObject *); /* State of the object in the form that packed_build reads. */
+/* Returns the state of the object in the form that packed_build reads. */
+IValue      packed_state(Cx *, const RtObject *);
 /* pt2.c: archives of torch.export. */
 bool        is_exported(Archive *);
 Module     *exported_load(Cx *, Archive *);
-/* Adds the arguments that a method was exported with, under their keys. False if it was not exported or the archive has
- * no arguments. */
+/* Adds the arguments with which a method was exported, under their keys. Returns false if it was not exported or the
+ * archive has no arguments. */
 bool        exported_samples(Module *, const Function *, RtCx *, RtArrays *);
 /* json.c: archives of PyTorch 1.0 to 1.2. */
 Module     *legacy_load(Cx *, Archive *);
 
 /* save.c: Module -> archive. */
 typedef struct SaveOptions {
-	Function *const *entry;      /* Methods to save, with all that they call. */
+	Function *const *entry;      /* Methods to save, with all functions that they call. */
 	int       nentry;
 	Graph  *(*graph)(Cx *, Function *);        /* Returns the graph of a function to print. */
 	bool      whole;             /* Whether to save all attributes and methods of all classes. */
 } SaveOptions;
 void        module_save(Cx *, Module *, const SaveOptions *, const char *path);
 
-/* debug.c: reads code/....debug_pkl, which maps code to places in the original source, on first use. Null if the
- * archive has none. */
+/* debug.c: returns the map from code to places in the original source. It reads code/....debug_pkl on first use. Null
+ * if the archive has none. */
 SourceMap *source_map_new(Cx *, Archive *, const char *code_name);
 
 /* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
@@ -186,7 +190,8 @@ typedef enum TokKind {
 
 typedef struct Tok { TokKind kind; uint32_t beg, end; } Tok;   /* Token, as a range of bytes of the source. */
 extern const char *const tok_names[TOK_NKIND];
-int lex(Cx *, const Source *, const Tok **); /* Sets all tokens, the last one EOF, and returns their number. */
+/* Sets *toks to all tokens, the last of which is EOF, and returns their number. */
+int lex(Cx *, const Source *, const Tok **);
 int lex_part(Cx *, const Source *, uint32_t beg, uint32_t end, const Tok **);
 
 typedef enum TreeKind {
@@ -200,7 +205,7 @@ typedef struct Tree Tree;
 struct Tree {
 	TreeKind kind;
 	Range    at;
-	int      op;               /* AUG_ASSIGN: TreeKind of the operator. PARAM: 1 for keyword only. */
+	int      op;               /* AUG_ASSIGN: TreeKind of the operator. PARAM: 1 if keyword only. */
 	int      n;
 	const Tree **kid;
 	const char *text;          /* Interned, so trees of one Cx can be compared by ==. */
@@ -217,18 +222,18 @@ void        tree_print(const Tree *, Buf *);               /* Prints the tree as
 
 /* ---- suggest.c: names similar to an unknown one ------------------------------------------------------------------ */
 
-/* name: the unknown name. best: the most similar one so far, or null. */
+/* name: the unknown name. best: the most similar one so far. Null if there is none. */
 typedef struct Near { const char *name, *best; int distance; } Near;
 void        near_try(Near *, const char *other);
 const char *near_hint(Cx *, const Near *); /* End of a message: "; did you mean x?", or "" if no name is similar. */
 
 /* ---- anno.c: annotations -> Type --------------------------------------------------------------------------- */
 
-/* Type of an annotation in TorchScript's syntax, BroadcastingListN included. */
+/* Returns the type of an annotation in TorchScript's syntax. BroadcastingListN is accepted, too. */
 const Type *type_of_annotation(Cx *, Unit *, const Tree *);
 const Type *type_from_text(Cx *, Unit *, const char *text, Range);
-int         broadcasting_list(const Tree *); /* N of BroadcastingListN[T]. 0 for other types. */
-const char *tree_dotted(Cx *, const Tree *); /* Text a.b.c of VAR and ATTR trees. Null for other trees. */
+int         broadcasting_list(const Tree *); /* Returns N of BroadcastingListN[T]. 0 for other types. */
+const char *tree_dotted(Cx *, const Tree *); /* Returns the text a.b.c of VAR and ATTR trees. Null for other trees. */
 
 /* ---- read.c: reads schemas and graphs character by character ----------------------------------------------------- */
 
@@ -241,10 +246,10 @@ typedef struct Reader {
 } Reader;
 RT_NORETURN void read_expected(Reader *, const char *what);     /* Fails with a message that says what was expected. */
 void    read_blanks(Reader *);
-/* Skips blanks and newlines. Consumes the punctuation if it is next. */
+/* Skips blanks and newlines. If the punctuation is next, consumes it and returns true. */
 bool    read_accept(Reader *, const char *punctuation);
 void    read_expect(Reader *, const char *punctuation);
-/* Length of the word of letters, digits, _ and characters of `more` at the position. */
+/* Returns the length of the word at the position: letters, digits, _ and the characters of `more`. */
 int     read_word_length(Reader *, const char *more);
 Symbol  read_word(Reader *, const char *more);
 bool    read_accept_word(Reader *, const char *);
@@ -255,29 +260,30 @@ IValue  read_string(Reader *);
 /* ---- schema.c ----------------------------------------------------------------------------------------------- */
 
 Schema *schema_parse(Cx *, const char *text);              /* Fails with a range into text. */
-/* Parses a type in IR syntax at src->text + *at, and moves *at past it. unit: resolves names of classes, may be
+/* Parses a type in IR syntax at src->text + *at, and moves *at past it. unit: resolves names of classes. May be
  * null. */
 const Type *schema_type_parse(Cx *, Unit *, const Source *, uint32_t *at);
 
 /* ---- signature.c -------------------------------------------------------------------------------------------- */
 
-/* Schema of a function of source text. A parameter without annotation is a Tensor; the first one of a method is self.
- * Defaults are evaluated. There is one result. Its type is null without annotation: then the returns determine it. */
+/* Returns the schema of a function of source text. A parameter without annotation is a Tensor; the first one of a
+ * method is self. Defaults are evaluated. There is one result. If it has no annotation, its type is null until the
+ * returns determine it. */
 Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);
-/* Value of a constant expression: a literal, CONSTANTS.c0, a member of an enum ... Fails on other expressions. hint:
- * its type, or null. */
+/* Returns the value of a constant expression: a literal, CONSTANTS.c0, a member of an enum ... Fails on other
+ * expressions. hint: its type. May be null. */
 IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);
-/* Sets the payload of an RT_DEVICE for "cpu", "cuda:1" ... False if the text is no device. */
+/* Sets *device to the payload of an RT_DEVICE for "cpu", "cuda:1" ... Returns false if the text is no device. */
 bool    device_of_text(const char *, int64_t *device);
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
 
-/* Argument of a call. name: null for a positional one. "self" for the object of a method call, which is matched with
- * the argument of that name. */
+/* Argument of a call. name: null for a positional argument. The object of a method call has the name "self", and is
+ * matched with the argument of that name. */
 typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
-/* Picks the overload of aten::name, converts the arguments at g's insertion point and emits the node. Several results
- * become a tuple, none become None. version: of the archive. Older ones get the schemas and meanings of their time.
- * With version 0, for no archive, an unknown name is the user's error. */
+/* Selects the overload of aten::name, converts the arguments at g's insertion point, emits the node and returns its
+ * value. Several results become a tuple, none become None. version: version of the archive. Older archives use the
+ * schemas and meanings of their time. 0 stands for no archive: an unknown name is then the user's error. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
 
 typedef struct CallSite {          /* Call: its n arguments as written, and the graph into which nodes are inserted. */
@@ -287,43 +293,45 @@ typedef struct CallSite {          /* Call: its n arguments as written, and the 
 	int    n;
 } CallSite;
 
-/* Arguments in the order of the schema, with defaults, after conversions were emitted. Null if they do not match: *why,
- * if not null, then gets the reason. */
+/* Returns the arguments in the order of the schema, with defaults and conversions. Null if they do not match. Then
+ * appends the reason to *why, unless why is null. */
 Value **match_schema(const CallSite *, const Schema *, bool convert, Buf *why);
-/* Converts a value to the type. convert: also by implicit conversions. Null if it does not fit. */
+/* Converts a value to the type. convert: whether implicit conversions are allowed. Null if it does not fit. */
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);
 /* Emits the node. Output types are the schema's with type variables bound. */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);
 
-/* Sets the types of nout results for these inputs. False if the schema does not determine them. */
+/* Sets the types of nout results for these inputs. Returns false if the schema does not determine them. */
 bool   op_result_types(Cx *, Op *, Value *const *in, int n, const Type **out, int nout);
-/* Overload that accepts exactly these inputs. Null if there is none. */
+/* Returns the overload that accepts exactly these inputs. Null if there is none. */
 Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);
 
 /* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
 
-/* The operator's next row after `row`, which is -1 for the first call. -1 at the end. */
+/* Returns the index of the operator's next entry in builtin.def after `row`, which is -1 for the first call. -1 if
+ * there are no more. */
 int       builtin_next(const char *op, int row);
 Function *builtin_row(Cx *, int row);
-/* Reason why no archive can call the operator. Null if it may be called. */
+/* Returns the reason why no archive can call the operator. Null if it may be called. */
 const char *builtin_refused(const char *op);
-/* Row for an archive of that version. -1 if the operator has not changed since. */
+/* Returns the index of the entry for an archive of that version. -1 if the operator has not changed since. */
 int       upgrader_find(const char *op, const char *overload, int version);
 const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);
-/* Inlines the function and returns its result. The nodes get this Range. */
+/* Inlines the function and returns its result. The nodes have this Range. */
 Value    *inline_function(Graph *, Function *, Range, Value *const *args);
 
 /* ---- gradient.c: gradients of operators -------------------------------------------------------------------------- */
 
-/* Function of the row's gradient: (arguments, gradients of results, results) -> a gradient or None for each argument
- * that can have one. Null if the row has none. */
+/* Returns the function of the operator's gradient: (arguments, gradients of results, results) -> a gradient or None for
+ * each argument that can have one. Null if the operator has none. */
 Function *op_gradient(Cx *, Op *);
-/* The operator as a function of other operators, which are differentiated instead. Null if it has none. */
+/* Returns the operator as a function of other operators, which are differentiated instead. Null if it has none. */
 Function *op_expansion(Cx *, Op *);
-/* Whether the operator has no gradient: its row says so, its results are bool, or its arguments are never floating. */
+/* Whether the operator never has a gradient: its table entry declares it, its results are bool, or its arguments are
+ * never floating. */
 bool      op_is_flat(const Op *);
-/* 1 for Tensor and Tensor?. 2 for lists of these. 0 for types without gradients. */
+/* Returns 1 for Tensor and Tensor?, 2 for lists of these, 0 for types without gradients. */
 int       gradient_rank(const Type *);
 
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph ------------------------------------------- */
@@ -333,7 +341,7 @@ IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* Value 
 
 /* ---- hooks.c ------------------------------------------------------------------------------------------------ */
 
-/* Function that calls the hooks around forward. forward itself if there are no hooks. */
+/* Returns a function that calls the hooks around forward. It is forward itself if there are no hooks. */
 Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);
 
 /* ---- script.c: units, and entry points --------------------------------------------------------------------------- */
@@ -341,30 +349,31 @@ Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);
 /* Resolves names of source text, from an archive's code/ folder, which is read on demand, or from definitions. */
 Unit       *unit_new(Cx *, Archive *, int version);         /* The archive may be null. */
 void        unit_set_constants(Unit *, IValue tuple);       /* Sets the table of CONSTANTS.cN. */
-/* Borrowed value of "c3" and the like. False if there is none. */
+/* Finds the value of "c3" and the like, borrowed. Returns false if there is none. */
 bool        unit_constant_value(const Unit *, const char *name, IValue *);
-/* Defines the functions and classes of a text under the names prefix.x. */
+/* Defines the functions and classes of a text under names prefix.x. */
 void        unit_define(Cx *, Unit *, const Source *, const char *prefix);
-/* Defines more under the prefix of unit_define. Functions have the prefix in their names from now on. */
+/* Adds further definitions to a unit under the prefix given to unit_define. Their function names include the prefix. */
 void         unit_define_qualified(Cx *, Unit *, const Source *);
-/* Name of definition i. "" if it is not of this text. Null past the last one. */
+/* Returns the name of definition i. "" if it is not of this text. Null past the last one. */
 const char  *unit_source_name(const Unit *, int i);
-/* Class, NamedTuple, enum or interface, read on demand. Null if there is none. */
+/* Returns a class, NamedTuple, enum or interface, which is read on demand. Null if there is none. */
 const Type *unit_type(Cx *, Unit *, const char *qualified);
-/* Free function, or Class.method. Null if there is none. */
+/* Returns a free function, or the method Class.method. Null if there is none. */
 Function   *unit_function(Cx *, Unit *, const char *qualified);
 Function   *script_compile(Cx *, const char *text, const char *name); /* Compiles one def, which uses only builtins. */
-void        ops_compile_body(Cx *, Op *); /* Makes op->function of a BODY row, and of the rows that it calls. */
-/* Makes op->function of every BODY row that the graph needs, transitively. */
+/* Sets op->function of an operator with a body, and of the operators that the body calls. */
+void        ops_compile_body(Cx *, Op *);
+/* Sets op->function of every operator with a body that the graph needs, directly or through other bodies. */
 void        ops_compile_bodies(Cx *, Graph *);
-void        ops_compile_all(Cx *, Function *);              /* Does the same for a function and all that it calls. */
+void        ops_compile_all(Cx *, Function *); /* Likewise for a function and all functions that it calls. */
 bool        unit_is_builtin_class(const char *qualified);   /* Whether it is one of __torch__.torch.classes.*. */
 
 /* ---- irparse.c --------------------------------------------------------------------------------------------------- */
 
 /* irtypes.c: fails unless the types written in the text agree with those that the nodes compute. */
 void   ir_check_types(Cx *, Graph *, const char *path);
-/* Reads IR text (ir/il.txt). unit: resolves names of classes, or null. */
+/* Reads IR text (ir/il.txt). unit: resolves names of classes. May be null. */
 Graph *ir_parse(Cx *, const Source *, Unit *);
 
 #endif

@@ -196,7 +196,7 @@ lower_constant(Lower *l, Node *n)
 		if (!f)
 			BUG("no memory for a function value");
 		v = rt_ref(RT_FUNCTION, f);
-	} else if (!value_constant(n->out[0], &v)) { /* unknown fallback function of a graph of PyTorch's executor */
+	} else if (!value_constant(n->out[0], &v)) { /* Unknown fallback function of a graph of PyTorch's executor. */
 		lower_lacking(l, n, "a constant without a value", "");
 		return;
 	}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[RT_NOPCODE] = {         /* in the order of RtOpcode in rt.h */
+static const char *const names[RT_NOPCODE] = {         /* In the order of RtOpcode in rt.h. */
 	"kernel", "call", "call_method", "call_value", "constant", "move", "jump", "branch", "loop", "next", "return",
 	"tuple", "unpack", "index", "tuple_slice", "new_list", "list_unpack", "new_dict", "get_attr", "set_attr",
 	"new_object", "isinstance", "cast", "unset", "fork", "await", "wait", "profile", "raise", "enter", "exit",

@@ -34,7 +34,7 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
-enum { GLANCE = 1024 };                  /* number of bytes of a row that value_hash reads */
+enum { GLANCE = 1024 };                  /* Number of bytes of a row that value_hash reads. */
 
 static bool
 hash_row(void *arg, int64_t at, int64_t n)

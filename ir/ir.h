@@ -90,7 +90,7 @@ bool        type_is_subtype(Cx *, const Type *, const Type *of);
 const Type *type_unify(Cx *, const Type *, const Type *);
 /* Prints the type in IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]). */
 const char *type_print(Cx *, const Type *);
-const char *type_python(Cx *, const Type *); /* prints the type in Python's syntax: List[int], Optional[Tensor] */
+const char *type_python(Cx *, const Type *); /* Prints the type in Python's syntax: List[int], Optional[Tensor]. */
 /* Whether values of the type may alias: tensors, containers of them, objects. */
 bool        type_is_mutable(const Type *);
 bool        type_has_vars(const Type *);
@@ -448,7 +448,7 @@ function_first(const Function *fn)
 /* for INNER_FIRST(n, block) { ... }: visits nested nodes too, each before its owner. The body may destroy n. */
 
 Graph *graph_new(Cx *, const char *name);
-/* values: map from "%id" to the clone's Value, see graph_cloned. May be null. */
+/* Values: map from "%id" to the clone's Value, see graph_cloned. May be null. */
 Graph *graph_clone(Graph *, Map *values);
 Value *graph_cloned(Map *values, const Value *);
 /* Records the Value of the clone that replaces `from`. */
@@ -525,7 +525,7 @@ bool   node_writes(const Node *); /* Whether it writes to any input. Nested node
 Value *node_arg(const Node *, const char *name);
 
 void   value_replace_uses(Value *, Value *with);
-void   value_replace_uses_after(Value *, Value *with, const Node *); /* replaces only uses by nodes after that one */
+void   value_replace_uses_after(Value *, Value *with, const Node *); /* Replaces only uses by nodes after that one. */
 void   value_set_name(Value *, const char *);
 /* Whether it is a prim::Constant. Sets *value to its value, borrowed. */
 bool   value_constant(const Value *, IValue *);

@@ -195,7 +195,7 @@ walk_loop(Walk *w, Node *n, Set live)
 	define_outputs(w, n, live, true);
 	define_inside(&o, loop_body(n));
 	find_outer(&o, loop_body(n));
-	if (!has(o.used, loop_max(n)))          /* the maximum is read before every trip */
+	if (!has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
 		vec_push(w->g->arena, &o.found, loop_max(n));
 	for (int i = 0; i < o.found.n; i++) {
 		if (!has(live, o.found.at[i]))
@@ -203,7 +203,7 @@ walk_loop(Walk *w, Node *n, Set live)
 		add(live, o.found.at[i]);
 	}
 	body = set_copy(w, live);
-	add(body, loop_body(n)->param->out[0]);         /* the index of the next trip is computed from this one */
+	add(body, loop_body(n)->param->out[0]);         /* The index of the next trip is computed from this one. */
 	use_inputs(w, loop_body(n)->ret, body);
 	walk_block(w, loop_body(n), body);
 	set_done(w, body);

@@ -75,7 +75,7 @@ void     insn_use_from(Lower *, const Node *, int first);
 void     insn_define_all(Lower *, Node *);
 /* Emits an instruction with all inputs and outputs of the node. */
 void     insn_node(Lower *, Node *, RtOpcode, uint32_t arg);
-void     insn_target(Lower *, int insn);          /* makes the next instruction the jump target of `insn` */
+void     insn_target(Lower *, int insn);          /* Makes the next instruction the jump target of `insn`. */
 void     insn_clear_dead(Lower *, const Node *);  /* Emits a clear of registers whose values die at the node. */
 uint32_t insn_constant(Lower *, IValue);          /* Loads the constant and returns its register. */
 bool     use_is_static(const Node *, int i); /* Whether only the lowering reads input i, not the code at run time. */

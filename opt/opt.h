@@ -57,7 +57,7 @@ struct Pattern {
 Pattern *pattern_of(Cx *, const IValue *args, int n);       /* one pattern for each argument */
 bool     pattern_equal(const Pattern *, const Pattern *);
 bool     patterns_equal(const Pattern *, const Pattern *, int n);
-/* are they equal except for strides and requires_grad? */
+/* Are they equal except for strides and requires_grad? */
 bool     patterns_are_alike(const Pattern *, const Pattern *, int n);
 /* Merges signatures of n arguments each to what they have in common.  Sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
@@ -89,9 +89,9 @@ State   *state_of(Graph *, bool has_self);
 /* Index of the attribute that a prim::GetAttr reads.  -1 if it is none of these. */
 int      state_index(const State *, const Node *);
 Pattern *state_patterns(const State *, IValue self);        /* patterns of the attributes' current values */
-/* sets the patterns that differ from those of the second array to PATTERN_ANY */
+/* Sets the patterns that differ from those of the second array to PATTERN_ANY. */
 void     state_settle(Pattern *, const Pattern *, int n);
-/* sets the patterns to PATTERN_ANY that are PATTERN_ANY in settled */
+/* Sets the patterns to PATTERN_ANY that are PATTERN_ANY in settled. */
 void     state_leave_out(Pattern *, const Pattern *settled, int n);
 
 /* ---- known.c: values that are known at compile time ---------------------------------------------------------- */
@@ -130,7 +130,7 @@ RtTensor *known_tensor(KnownTable *, const Value *);
 void    known_set(KnownTable *, Value *, IValue v);
 /* Forgets lists and dicts of this type that are written to.  Null stands for all types. */
 void    known_forget_mutable(KnownTable *, const Type *);
-/* forgets the members of a list or dict, also where other values contain it */
+/* Forgets the members of a list or dict, also where other values contain it. */
 void    known_forget(KnownTable *, const Value *);
 bool    known_has_members(IValue);                        /* is it a list or dict, whose members can change? */
 bool    known_has_meta(IValue);                           /* does it contain a tensor without data? */
@@ -227,7 +227,7 @@ void    shapes_back(Shapes *, ShapesMark);                /* removes everything 
 bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);
 bool    shapes_roll(const Shapes *, const Shapes *, RolledLoops *);
 bool    shapes_agree(const Shapes *, const Shapes *);
-/* reason why two samples do not agree or fail at different nodes */
+/* Reason why two samples do not agree or fail at different nodes. */
 Cause   shapes_differ(const Shapes *, const Shapes *);
 const SizeNumber *shapes_numbers(const Shapes *, int *n);
 Graph  *shapes_graph(Shapes *); /* Finishes the graph and returns it.  Must be called once only. */
@@ -473,7 +473,7 @@ typedef struct Active {
 	int   nvalue, nnode;       /* sizes of the arrays, which lack values and nodes that were made later */
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
-/* computes only `depends`, for the n values `from` */
+/* Computes only `depends`, for the n values `from` */
 Active *active_from(Cx *, Graph *, Value *const *from, int n, Arena *);
 /* Does the operator have a gradient for argument i of the node?  Operators on containers pass on the gradients of the
  * elements. */
@@ -512,7 +512,7 @@ typedef struct Outputs {          /* convolution or matrix product with constant
 	int     axis;             /* dim of w that holds the output channels */
 	int     rank;      /* rank of a constant of sizes (n, 1, ...) that broadcasts along the result's channels */
 	bool    last;             /* whether channels are the result's last dim */
-	/* number of output channels, and of the groups that the weight's first dim is divided into */
+	/* Number of output channels, and of the groups that the weight's first dim is divided into. */
 	int64_t n, groups;
 } Outputs;
 typedef bool ReweighNode(Reweigh *, Node *);      /* Folds the node and returns true, or returns false. */

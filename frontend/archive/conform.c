@@ -1,9 +1,9 @@
 /*
- * Checks values of an archive against their declared types, and gives containers their element types.
+ * Checks values of an archive against their declared types, and sets the element types of containers.
  *
  * A pickle has few types. Lists and dicts may have none (version 2 and before), named tuples are plain tuples, and a
  * hostile archive may have any value anywhere. Compiled code trusts declared types. Therefore every attribute and
- * constant is checked here, to the last element. The result for a container is kept under its address, so that a shared
+ * constant is checked here, to the last element. The result for a container is kept by its address, so that a shared
  * value is walked once. A reference to the container prevents the reuse of its address.
  *
  * Values of the pickle machine have no cycles and a bounded depth.
@@ -14,7 +14,7 @@
 
 /* ---- checks ----------------------------------------------------------------------------------------------- */
 
-/* Whether the container is known to have type t. is: records that it has. */
+/* Whether the container was found to have type t. is: record that it has this type. */
 static bool
 known(Fits *f, IValue v, const Type *t, bool is)
 {
@@ -99,7 +99,7 @@ object_fits(Fits *f, IValue v, const Type *t)
 	if (t->kind == TYPE_INTERFACE)
 		return type_is_subtype(f->cx, v.u.obj->cls->type, t);
 	return v.u.obj->cls == t->cls || v.u.obj->cls->type == t ||
-		/* The runtime has a class of its own under this name. */
+		/* The runtime has a built-in class with this name. */
 		(unit_is_builtin_class(t->name) && !strcmp(v.u.obj->cls->name, t->name));
 }
 
@@ -130,7 +130,7 @@ value_fits(Fits *f, IValue v, const Type *t)
 
 /* ---- types of untyped containers --------------------------------------------------------------------------- */
 
-/* Common type of all elements if it is a simple one, else Any. */
+/* Returns the common type of all elements if it is a simple one, else Any. */
 static const Type *
 common(const IValue *v, int64_t n, int64_t step)
 {

@@ -1,7 +1,7 @@
 /*
- * Values that torch.save wrote: tensors, numbers, text, lists, tuples, dicts. A pickle that names any other class or a
- * function of Python is refused, with that name. Arguments of an export may be objects of any class: a NamedTuple is
- * read as a tuple, another object as a dict of its fields.
+ * Reads values that torch.save wrote: tensors, numbers, text, lists, tuples, dicts. A pickle that names any other class
+ * or a function of Python is refused with a message that contains the name. Arguments of an export may be objects of
+ * any class: a NamedTuple is read as a tuple, another object as a dict of its fields.
  */
 #include "../frontend.h"
 

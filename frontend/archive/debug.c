@@ -1,9 +1,9 @@
 /*
- * Debug records of a code file, which map ranges of it to ranges of the original source.
+ * Debug records of a code file, which map its ranges to ranges of the original source.
  *
  * The file code/net.py.debug_pkl is a pickle of records (offset, range, tag) in order of offset. A range is ((pieces,
- * file, line), begin, end). The pieces are indices into a table of strings, which together are the text. In older files
- * a range is ((text, file, line), begin, end). A text is joined when a message first needs it. Records only improve
+ * file, line), begin, end). The pieces are indices into a table of strings. Joined they are the text. In older files a
+ * range is ((text, file, line), begin, end). A text is joined when a message first needs it. Records only improve
  * messages, so a damaged file is ignored.
  */
 #include "../frontend.h"
@@ -18,11 +18,11 @@ typedef struct Records {
 	Archive    *archive;
 	const char *member;
 	bool        loaded;
-	IValue      held;        /* The pickle, which owns what the other members point to. */
+	IValue      held;        /* The pickle, which owns the data that the other members point to. */
 	const RtTuple *strings;  /* Table of strings. Null in older files. */
 	DebugRecord *at;         /* Records, sorted by offset. */
 	int         n;
-	PtrMap      sources;     /* RtTuple of a text -> Source. */
+	PtrMap      sources;     /* Source, by RtTuple of its text. */
 } Records;
 
 static const RtTuple *
@@ -110,7 +110,7 @@ string_at(Records *m, IValue i)
 	return v.tag == RT_STR ? v.u.str : NULL;
 }
 
-/* Joins the pieces to a text. Null if they are damaged or too long. */
+/* Joins the pieces of a text. Null if they are damaged or too long. */
 static const char *
 join(Records *m, IValue pieces, int64_t *n)
 {

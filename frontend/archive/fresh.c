@@ -1,11 +1,11 @@
 /*
- * Fresh instances of a module, so that writes of a run on one instance are not visible in another.
+ * Makes fresh instances of a module, so that writes of a run on one instance are not visible in another.
  *
- * Objects and containers are copied, with the sharing between them. Tensors get storages of their own. A storage in the
- * mapped archive is not copied. The file is mapped privately once more, and the system copies pages when they are
- * written.
+ * Objects and containers are copied, and values that were shared stay shared. Tensors get storages of their own. A
+ * storage in the mapped archive is not copied. The file is mapped privately once more, and the operating system copies
+ * pages when they are written.
  *
- * Copies in double work on any values. Floating tensors become double and complex ones complex double. Tensors that
+ * Copies in double accept any values. Floating tensors become double and complex ones complex double. Tensors that
  * share a storage share the widened one.
  */
 #include "../frontend.h"
@@ -17,9 +17,10 @@ typedef struct Copies {
 	RtCx     rt;
 	Archive *archive;
 	char    *map;           /* Map of the file for this instance. Null until needed. */
-	PtrMap   done;          /* Old address -> new one. */
+	PtrMap   done;          /* New address, by old address. */
 	bool     in_double;
-	Vec(IValue) held; /* In double: references to all copies and their storages, whose addresses are in `done`. */
+	/* For copies in double: references to all copies and their storages, whose addresses are keys of `done`. */
+	Vec(IValue) held;
 	Vec(RtStorage *) storages;
 } Copy;
 
@@ -39,8 +40,8 @@ note(Copy *c, const void *from, const void *to)
 
 static IValue copy(Copy *, IValue);
 
-/* Storage for tensors of dtype d: the same elements in the widened dtype. A storage that is viewed both as floats and
- * as integers becomes two. */
+/* Returns a storage for tensors of dtype d: the same elements in the widened dtype. A storage that is viewed both as
+ * floats and as integers becomes two storages. */
 static RtStorage *
 widened_storage(Copy *c, RtStorage *s, RtDtype d)
 {

@@ -1,5 +1,6 @@
 /*
- * Archives of PyTorch 1.0 to 1.2: model.json has a tree of modules, a table of tensors and the names of code files.
+ * Reads archives of PyTorch 1.0 to 1.2: model.json has a tree of modules, a table of tensors and the names of code
+ * files.
  *
  * A module's code is a file of functions with `self`. They become methods of a class that is made for the module, named
  * __torch__ and the path of submodules. Attributes are in attributes.pkl, by index. CONSTANTS.cN are tensors of the
@@ -121,7 +122,7 @@ dtype_named(const Legacy *l, const char *name)
 	bad(l, "has tensors of an unknown type", name);
 }
 
-/* The storage is the whole record. The tensor must be inside of it. */
+/* Reads a tensor. Its storage is the whole record, and the tensor must be inside of it. */
 static IValue
 read_tensor(Legacy *l, const cJSON *o)
 {
@@ -246,7 +247,7 @@ declare_numbers(IValue *v, const Type *t)
 
 /* ---- modules -------------------------------------------------------------------------------------------------- */
 
-/* A module being built: its class, and the values of its slots. */
+/* A module that is being built: its class, and the values of its slots. */
 typedef struct Making {
 	ClassInfo  *info;
 	const char *path;

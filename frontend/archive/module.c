@@ -2,9 +2,8 @@
  * Loads modules: reads constants.pkl and data.pkl, and gives each object the class that its code declares.
  *
  * A class is read from code/ when the pickle first names it. An object's attributes are checked against the declared
- * types before they are used. A class with __getstate__ and __setstate__ gets its state by running __setstate__, with a
- * limit of steps and memory. Objects that are shared in PyTorch are shared here, because the pickle's memo keeps the
- * sharing.
+ * types before they are used. The state of an object with __getstate__ and __setstate__ is set by running __setstate__,
+ * with a limit of steps and memory. Objects that are shared in PyTorch are shared here, too, through the pickle's memo.
  */
 #include "../frontend.h"
 
@@ -325,7 +324,8 @@ says(Record r, const char *word)
 	return r.n >= n && !memcmp(r.data, word, (size_t)n) && (r.n == n || (r.n == n + 1 && r.data[n] == '\n'));
 }
 
-/* Checks the member byteorder. storage.c swaps the bytes of storages. The weights of an exported program are raw. */
+/* Checks the member byteorder. storage.c swaps the bytes of storages. The weights of an exported program are raw bytes,
+ * so big-endian ones are refused. */
 static void
 check_byteorder(Cx *cx, Archive *a)
 {
@@ -364,7 +364,7 @@ archive_load(Cx *cx, const char *path)
 
 /* ---- methods ----------------------------------------------------------------------------------------------------- */
 
-/* Last part of a qualified name. */
+/* Returns the last part of a qualified name. */
 static const char *
 short_name(const Function *fn)
 {

@@ -2,7 +2,7 @@
  * Objects of C++ classes: the packed parameters of quantized modules.
  *
  * PyTorch holds them in the formats of its kernel libraries, but pickles the plain weight and geometry. Here they are
- * objects with ordinary slots, in the order of the rows below. The operators of rt/ops/quant.c read these.
+ * objects with ordinary slots, in the order of the table below. The operators of rt/ops/quant.c read these slots.
  */
 #include "../frontend.h"
 
@@ -154,7 +154,8 @@ build_embedding(const PickleAt *at, RtObject *o, IValue state)
 	rt_assign(&o->slot[0], rt_retain(tensor_part(at, part(at, state, 1, "tensors"), 0, 2, "weight")));
 }
 
-/* Detects qnnpack, which packs copies of biases. x86, fbgemm and onednn keep the cell's, which archives store once. */
+/* Detects archives of qnnpack, which packs copies of biases. x86, fbgemm and onednn keep the cell's own biases, which
+ * archives then store once. */
 static void
 find_engine(const PickleAt *at, const RtObject *o)
 {
@@ -235,7 +236,7 @@ build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 	set_geometry(at, rt, o, tensor_part(at, tensors, 0, 1, "geometry").u.t, spatial);
 }
 
-/* Reads the state (weight, bias, stride, ...), which has the slots in order. */
+/* Reads the state (weight, bias, stride, ...), in the order of the slots. */
 static void
 build_slots(const PickleAt *at, Fits *fits, RtObject *o, IValue state, const struct Packed *p)
 {

@@ -1,15 +1,16 @@
 /*
- * The pickle machine: a stack, a memo, and the rows of pickle.def. It builds values and never calls anything that the
- * pickle names. A global is a row, a class that the host knows, or an error.
+ * The pickle machine: a stack, a memo, and the instructions and globals of pickle.def. It builds values and never calls
+ * anything that the pickle names. A global must be listed in pickle.def or be a class that the host knows. Any other
+ * global is an error.
  *
  * Bounds. Bytes are checked before they are read. Since a few bytes can copy much through the memo, work and memory are
  * limited by a budget in proportion to the length of the pickle. A value is sealed before it is passed to a host, put
  * into a typed container or returned. A sealed value has no cycle and is at most CX_NESTED deep. It holds no global and
- * no object without state, and no later instruction may change it. So code that walks values later needs no bounds of
+ * no object without state, and no later instruction may change it. So code that walks values later needs no limits of
  * its own.
  *
  * Stack and memo own references. An instruction reads its operands on the stack and drops them afterwards. If it fails,
- * pickle_load releases everything that is still there.
+ * pickle_load releases everything that is left on the stack.
  */
 #include "../frontend.h"
 
@@ -28,15 +29,16 @@ typedef struct Machine {
 	const unsigned char *p;
 	int64_t     n, pos;
 	int64_t     budget;
-	int64_t     unfolded;                /* Largest size of a sealed value. */
+	int64_t     unfolded;                /* Largest size that a sealed value may have. */
 	bool        stopped;
 	Vec(IValue) stack, memo, held; /* held: references that keep the addresses in `seals` from being reused. */
 	Vec(int)    marks;
-	PtrMap      seals, tags; /* State of each value in `seals`, type of each tag's text in `tags`, by address. */
+	PtrMap      seals, tags; /* seals: state of each value. tags: type of each tag's text. Both by address. */
 	IValue      result;
 } Machine;
 
-/* A global on the stack is an RtEnum of one of these types. Its value is a row of `globals`, or its name is a class. */
+/* A global on the stack is an RtEnum of one of these types. Its value is an index in `globals`, or its name is the name
+ * of a class. */
 static const RtType type_global = { .kind = TYPE_ENUM, .name = "pickle global" };
 static const RtType type_class_global = { .kind = TYPE_ENUM, .name = "pickle class" };
 
@@ -50,7 +52,7 @@ spend(Machine *m, int64_t units)
 	m->budget -= units;
 }
 
-/* Fails if p is null. The only error of the runtime here is that memory ran out. */
+/* Fails if p is null. The runtime's only error here is lack of memory. */
 static void *
 need(Machine *m, void *p)
 {
@@ -96,7 +98,7 @@ floor_of_stack(const Machine *m)
 	return m->marks.n ? vec_last(&m->marks) : 0;
 }
 
-/* Borrowed i-th value from the top, above the last mark. */
+/* Returns the i-th value from the top, above the last mark, borrowed. */
 static IValue *
 top(Machine *m, int i)
 {
@@ -143,7 +145,7 @@ is_global(IValue v)
 	return v.tag == RT_ENUM && (v.u.en->type == &type_global || v.u.en->type == &type_class_global);
 }
 
-/* Height of a sealed value, and the number of values in it if shared ones count each time. */
+/* Seal of a value: its height, and the number of values in it. Shared values count once for each occurrence. */
 #define SEALED(height, size) ((int64_t)(height) | (int64_t)(size) << 11)
 #define HEIGHT(seal)         ((seal) & 2047)
 #define SIZE(seal)           ((seal) >> 11)
@@ -366,7 +368,7 @@ op_tuple(Machine *m, int64_t n)
 	replace(m, n, rt_ref(RT_TUPLE, t));
 }
 
-/* Appends the n values on top to the list below them. */
+/* Appends the n topmost values to the list below them. */
 static void
 op_append(Machine *m, int64_t n)
 {
@@ -404,7 +406,7 @@ is_key(IValue v)
 		|| v.tag == RT_TENSOR || v.tag == RT_DEVICE || (v.tag == RT_ENUM && !is_global(v));
 }
 
-/* The cost of a text is its length, since it is hashed each time. */
+/* Sets n / 2 items. The cost of a text is its length, since it is hashed each time. */
 static void
 set_items(Machine *m, IValue dict, int n)
 {
@@ -460,7 +462,8 @@ is_number(IValue v)
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
 }
 
-/* Makes a list of the type, after a check of its elements. Legacy numbers get the type that the attribute declares. */
+/* Makes a list of the type and checks its elements. In legacy pickles numbers are not checked: they get the type that
+ * the attribute declares. */
 static IValue
 typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 {
@@ -531,7 +534,7 @@ make_tensor_by_id(Machine *m, const IValue *arg, int n)
 	return m->host->tensor(&m->at, m->host->arg, arg[0].u.i);
 }
 
-/* Tensors of all devices are loaded on the CPU, but a device as a value keeps its name. */
+/* Makes a device value, which keeps its name. Tensors of all devices are loaded on the CPU. */
 static IValue
 make_device(Machine *m, const IValue *arg, int n)
 {
@@ -580,7 +583,7 @@ make_complex(Machine *m, const IValue *arg, int n)
 
 typedef IValue Reducer(Machine *, const IValue *arg, int n);
 
-/* Wrappers for functions of storage.c, which get the position and the runtime, not the machine. */
+/* Wrappers for functions of storage.c, whose arguments are the position and the runtime, not the machine. */
 #define TENSOR_REDUCER(name) \
 	static IValue \
 	reduce_##name(Machine *m, const IValue *arg, int n) \
@@ -634,8 +637,8 @@ static const struct Global {
 };
 enum { NGLOBAL = sizeof globals / sizeof *globals };
 
-/* Path of the attribute or key whose value is being built, as "'block.weight': ". "" if no dict is open. Above the mark
- * of an open dict, the last text at an even index is a key without its value. */
+/* Returns the path of the attribute or key whose value is being built, as "'block.weight': ". "" if no dict is open.
+ * Above the mark of an open dict, the last text at an even index is a key without its value. */
 static const char *
 path_of_value(Machine *m)
 {
@@ -662,7 +665,8 @@ lacks_dtype(Machine *m, const char *dtype)
 	pickle_lacks(&m->at, "%sKiln lacks tensors of the dtype %s", path_of_value(m), dtype);
 }
 
-/* Fails if a global of torch is a storage type without a row, such as Float8_e5m2Storage for float8_e5m2. */
+/* Fails if a global of torch is a storage type that pickle.def does not list, such as Float8_e5m2Storage for
+ * float8_e5m2. */
 static void
 check_storage(Machine *m, const char *name)
 {
@@ -728,7 +732,7 @@ global_of(IValue v, GlobalKind kind)
 	return g && g->kind == kind ? g : NULL;
 }
 
-/* QScheme that an argument names as a global. -1 if it names none. */
+/* Returns the QScheme that an argument names as a global. -1 if it names none. */
 static int
 qscheme_of(IValue v)
 {
@@ -763,8 +767,8 @@ tensors_of(Machine *m, IValue dict)
 	return r;
 }
 
-/* A tensor with Python attributes, such as which of its sizes are dynamic. The attributes are dropped. The inner
- * reducer is neither make_of_type nor make_of_parts, so calls do not nest. */
+/* Rebuilds a tensor with Python attributes, such as which of its sizes are dynamic. The attributes are dropped. The
+ * inner reducer must be neither make_of_type nor make_of_parts, so calls do not nest. */
 static IValue
 make_of_type(Machine *m, const IValue *arg, int n)
 {
@@ -778,8 +782,8 @@ make_of_type(Machine *m, const IValue *arg, int n)
 	return call(m, g, arg[2]);
 }
 
-/* A tensor of a Python class over other tensors becomes a dict of these. make_of_type does that and never calls this
- * function. */
+/* Placeholder for the reducer of a tensor of a Python class over other tensors. make_of_type makes a dict of these
+ * tensors itself, and never calls this function. */
 static IValue
 make_of_parts(Machine *m, const IValue *arg, int n)
 {
@@ -788,8 +792,8 @@ make_of_parts(Machine *m, const IValue *arg, int n)
 	pickle_bad(&m->at, "a tensor of a Python class lacks its type");
 }
 
-/* Builds a tensor from (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...). PyTorch writes this for a
- * dtype without a storage type. The storage is untyped bytes. */
+/* Builds a tensor from (storage, offset, sizes, strides, requires_grad, hooks, dtype, ...). PyTorch writes this form
+ * for a dtype without a storage type. The storage is untyped bytes. */
 static IValue
 make_of_dtype(Machine *m, const IValue *arg, int n)
 {
@@ -812,8 +816,8 @@ make_sparse(Machine *m, const IValue *arg, int n)
 	pickle_lacks(&m->at, "%sKiln lacks sparse tensors", path_of_value(m));
 }
 
-/* Object without a class: the tuple of its arguments, such as a NamedTuple. Without arguments it is a dict, which gets
- * the state. */
+/* Makes an object without a class: the tuple of its arguments, as for a NamedTuple. Without arguments it is a dict, to
+ * which BUILD adds the state. */
 static void
 new_plain(Machine *m, int n)
 {
@@ -849,8 +853,8 @@ op_reduce(Machine *m, int64_t n)
 	replace(m, n, v);
 }
 
-/* Legacy pickles make tensors and lists as objects whose state is the argument of the reducer. The global stays on the
- * stack until BUILD. */
+/* Makes an object without state. In legacy pickles tensors and lists are such objects, and their state is the argument
+ * of the reducer. Their global stays on the stack until BUILD. */
 static void
 op_newobj(Machine *m, int64_t n)
 {
@@ -922,7 +926,7 @@ op_build(Machine *m, int64_t n)
 	drop(m, n - 1);
 }
 
-/* Unpacks bytes of two elements each, the low one first, to one element per byte. */
+/* Unpacks bytes of two elements each, the low one first, into one byte for each element. */
 static IValue
 unpack_nibbles(Machine *m, IValue packed)
 {
@@ -943,7 +947,7 @@ unpack_nibbles(Machine *m, IValue packed)
 	return rt_of(to);
 }
 
-/* Makes the storage ("storage", element type, key, location, number of elements). */
+/* Pushes the storage ("storage", element type, key, location, number of elements). */
 static void
 op_binpersid(Machine *m, int64_t n)
 {
@@ -966,7 +970,7 @@ op_binpersid(Machine *m, int64_t n)
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
-/* Where the operand of an instruction comes from: S4 to NEXT_MEMO, or the number itself. */
+/* Source of an instruction's operand: S4 to NEXT_MEMO, or the number itself. */
 enum { S4 = -7, U4, U2, U1, MARKED, NEXT_MEMO };
 #define EXACTLY(k) (k)
 

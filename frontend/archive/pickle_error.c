@@ -1,6 +1,4 @@
-/*
- * Errors in a pickle: the archive's name, and the byte at which the pickle is wrong.
- */
+/* Errors in a pickle.  Messages contain the archive's name, and the byte at which the pickle is wrong. */
 #include "../frontend.h"
 
 #include <stdarg.h>

@@ -147,7 +147,7 @@ scheme_name(int scheme)
 	BUG("quantization scheme %d", scheme);
 }
 
-/* Index of the storage's member. A storage that is used with different element types has one member. */
+/* Returns the index of the storage's member. A storage that is used with different element types has one member. */
 static int
 storage_index(PickleOut *p, RtStorage *s)
 {

@@ -18,13 +18,13 @@ enum { NEWEST_MAJOR = 8, NEWEST_MINOR = 20, NESTED_MAX = 100, ARGUMENTS_MAX = 40
 /* ---- state as objects -------------------------------------------------------------------------------------- */
 
 typedef struct Place Place;
-struct Place {                   /* Attribute to make: an object or a tensor. */
+struct Place {                   /* Attribute of an object that is to be made. Its value is an object or a tensor. */
 	const char *name;
 	bool        parameter, buffer;
-	/* Whether it is a tensor of a Python class, stored as an object of the tensors that it consists of. */
+	/* Whether it is a tensor of a Python class, stored as an object of the tensors that it contains. */
 	bool        parts;
-	IValue      v;           /* None for an object. */
-	Map         index;       /* Name -> Place. */
+	IValue      v;           /* The tensor. None if it is an object. */
+	Map         index;       /* Place, by name. */
 	Vec(Place *) kids;
 };
 
@@ -55,7 +55,7 @@ place_below(Loader *l, Place *p, const char *name)
 	return kid;
 }
 
-/* Returns the place of a.b.c, and makes a and b objects. */
+/* Returns the place of a.b.c. Makes a and b objects. */
 static Place *
 place_of(Loader *l, const JsonDoc *d, const char *path)
 {
@@ -75,7 +75,7 @@ place_of(Loader *l, const JsonDoc *d, const char *path)
 	return place_below(l, p, from);
 }
 
-/* Makes p the object of the tensors in dict. Releases dict. */
+/* Makes p an object whose attributes are the tensors in dict. Releases dict. */
 static void
 put_parts(Loader *l, Place *p, IValue dict)
 {
@@ -102,7 +102,7 @@ put_state(Loader *l, Exported *e, const Input *in, Payloads *payloads, const Att
 		return;
 	if (p->kids.n)
 		json_bad(&e->doc, "'%s' is a tensor, and has tensors below it", in->target);
-	if (!rt_is_none(p->v))                                  /* A tensor may be lifted twice. */
+	if (!rt_is_none(p->v))                                  /* The same tensor may be lifted twice. */
 		return;
 	p->v = payload_tensor(payloads, in->target, constant);
 	if (p->v.tag == RT_DICT) {
@@ -265,7 +265,7 @@ call_signature(Exported *e, const Json *module)
 	json_bad(&e->doc, "has no call signature of the whole program");
 }
 
-/* Sets the paths of an argument's leaves: ['d']['key'], and *args[0]['key'] for messages. */
+/* Sets the paths of an argument's leaves: `path` as ['d']['key'] and, for messages, `place` as *args[0]['key']. */
 static void
 name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int *at)
 {
@@ -292,7 +292,8 @@ name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int
 
 typedef struct Signing { const Json *names; int input; const Type *const *leaf; } Signing;
 
-/* Name of a keyword argument, else the next name of the original forward, else a made-up name. */
+/* Returns the name of a keyword argument, or the next name of the original forward. If there is neither, makes up a
+ * name. */
 static const char *
 next_name(Exported *e, Signing *s, int k, int i)
 {
@@ -401,7 +402,8 @@ samples_of(Archive *a, const char *program)
 	return archive_has(a, member) && archive_record(a, member).n > 0 ? member : NULL;
 }
 
-/* Whether the program writes to nothing. Operators such as aten::add_ write, and so may any with a sub-graph. */
+/* Whether no node of the program writes. Operators such as aten::add_ write, and any operator with a sub-graph may
+ * write. */
 static bool
 is_functional(const Exported *e)
 {
@@ -446,7 +448,7 @@ read_program(Loader *l, const char *member, const char *program, bool only)
 
 /* ---- the archive ------------------------------------------------------------------------------------------------- */
 
-/* Name of the program in models/NAME.json. Null for other members. */
+/* Returns the name of the program in models/NAME.json. Null for other members. */
 static const char *
 program_name(Cx *cx, const char *member)
 {

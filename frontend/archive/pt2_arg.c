@@ -1,9 +1,9 @@
 /*
- * Arguments of nodes as values of the graph.
+ * Converts arguments of nodes to values of the graph.
  *
- * An argument is an object with one key, which tells its kind. Where the archive is vague, the type of the operator's
- * argument (formal) decides: a whole number for a float, an empty list. Enumerations have numbers of their own, not
- * those of ATen.
+ * An argument is an object with one key, which is its kind. If the archive leaves the type open, the type of the
+ * operator's argument (formal) decides. Examples are a whole number for a float, and an empty list. Enumerations have
+ * numbers of their own, which differ from those of ATen.
  */
 #include "pt2.h"
 
@@ -47,7 +47,7 @@ scalar_type(Builder *b, const Json *v)
 	return dtype_of_export(n);
 }
 
-/* Numbers of c10::Layout and c10::MemoryFormat, indexed by the numbers of the archive. */
+/* Returns the number of a c10::Layout or c10::MemoryFormat. `to` has it by the number in the archive. */
 static int64_t
 enumerated(Builder *b, const Json *v, const int8_t *to, int n)
 {
@@ -99,7 +99,7 @@ whole(Builder *b, int64_t i, const Type *formal)
 	return constant(b, rt_int(i), &rt_type_int);
 }
 
-/* A bool for a Scalar stays a bool, since full and fill take their dtype from it. */
+/* Emits a bool constant. A bool for a Scalar stays a bool, since full and fill take their dtype from it. */
 static Value *
 truth(Builder *b, bool is, const Type *formal)
 {
@@ -190,7 +190,7 @@ typedef struct ListRow { const char *kind; Element *element; const Type *type; }
 
 static const ListRow lists[] = {
 	{ "as_tensors", named, &rt_type_tensor },
-	{ "as_optional_tensors", tensor_or_none, NULL },          /* List of Tensor?. */
+	{ "as_optional_tensors", tensor_or_none, NULL },          /* A list of Tensor?. */
 	{ "as_ints", int_element, &rt_type_int },
 	{ "as_floats", float_element, &rt_type_float },
 	{ "as_bools", bool_element, &rt_type_bool },
@@ -236,7 +236,7 @@ elements(Builder *b, const ListRow *row, const Json *v, const Type *formal, Valu
 	}
 }
 
-/* Makes a constant of a list of constants, as a printed graph has it. */
+/* Makes a list. A list of constants becomes a constant, as in printed graphs. */
 static Value *
 list(Builder *b, const ListRow *row, const Json *v, const Type *formal)
 {

@@ -157,7 +157,7 @@ return_results(Builder *b, const Values *results, int nleaf)
 
 /* ---- the whole graph --------------------------------------------------------------------------------------------- */
 
-/* Range for values that are not nodes: the line that declares the arguments. */
+/* Returns the range for values that are not nodes: the line that declares the arguments. */
 static Range
 first_line(const Exported *p)
 {

@@ -1,9 +1,9 @@
 /*
  * Checks of arguments: sizes that were fixed at the export, equal dimensions, ranges, constants, guards.
  *
- * If the archive has sample inputs, PyTorch checks by guards, which raise an AssertionError that prints the condition.
- * Otherwise it raises a RuntimeError that says what was expected. Neither checks dtypes. A minimum of 2 is not checked:
- * the export only did not trace sizes 0 and 1.
+ * If the archive has sample inputs, PyTorch checks by guards, which raise an AssertionError with the condition.
+ * Otherwise it raises a RuntimeError with the expected value. It never checks dtypes. A minimum of 2 is not checked: it
+ * only means that the export did not trace sizes 0 and 1.
  */
 #include "pt2.h"
 
@@ -20,9 +20,9 @@ typedef struct Checks {
 	Value *const *leaf;      /* Values of the user's inputs, in order. */
 	const Input **input;     /* The user's inputs. */
 	int      n;
-	Map      paths;          /* Path of an input -> its leaf. */
-	Map      known;          /* Symbol -> Known. */
-	Map      ranges;         /* Symbol, or expression over symbols -> Json of its range. */
+	Map      paths;          /* Leaf of an input, by path. */
+	Map      known;          /* Known, by symbol. */
+	Map      ranges;         /* Json of the range, by symbol or expression over symbols. */
 } Checks;
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
@@ -63,7 +63,8 @@ place_of(Checks *c, const Input *in, int dim)
 
 /* ---- one condition ----------------------------------------------------------------------------------------------- */
 
-/* Raises the guard's text, or, for archives without samples, `expected` with the value in place of its {}. */
+/* Emits a check that raises if `ok` is false. The message is the guard or, for archives without samples, `expected`
+ * with `got` in place of its {}. */
 static void
 require(Checks *c, Value *ok, const char *guard, const char *expected, Value *got)
 {
@@ -119,7 +120,7 @@ require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int
 			     (long long)bound), v);
 }
 
-/* Checks the bounds of factor * symbol + offset, where the archive has a range for the symbol. */
+/* Emits checks of the bounds of factor * symbol + offset, if the archive has a range for the symbol. */
 static void
 require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 {
@@ -219,7 +220,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 
 /* ---- one argument ------------------------------------------------------------------------------------------------ */
 
-/* Checks a size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
+/* Emits a check of a size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
 static void
 check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
 {
@@ -262,7 +263,7 @@ check_tensor(Checks *c, const Input *in, Value *v)
 	}
 }
 
-/* Checks an argument that was a constant at the export. None is not checked. */
+/* Emits a check of an argument that was a constant at the export. None is not checked. */
 static void
 check_constant(Checks *c, const Input *in, Value *v)
 {
@@ -292,7 +293,7 @@ check_number(Checks *c, const Input *in, Value *v)
 
 /* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
 
-/* A strict export calls the arguments L['flat_args'][i]. Replaces that by L and their paths. */
+/* Replaces L['flat_args'][i] by L and the argument's path. A strict export uses the former for arguments. */
 static const char *
 with_paths(Checks *c, const char *text)
 {
@@ -382,8 +383,8 @@ find_part(Builder *b, void *arg, const Tree *t)
 			build_int(b, index->num.i));
 }
 
-/* Whether the guard reads the base of an argument that was a view at the export. Kiln's arguments are no views, and the
- * program cannot tell. */
+/* Whether the guard reads the base of an argument that was a view at the export. Arguments of a Kiln program are never
+ * views, so such a guard cannot be checked. */
 static bool
 asks_base(const Tree *t)
 {

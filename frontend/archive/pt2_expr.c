@@ -69,7 +69,7 @@ expr_parse(Builder *b, const char *text, const char *what)
 	return parse_expression(b->cx, s);
 }
 
-/* Name of the function that the tree calls. Null if it is no such call. */
+/* Returns the name of the function that the tree calls. Null if it is no such call. */
 static const char *
 called(const Tree *t)
 {
@@ -164,7 +164,7 @@ typedef struct Finder { ExprName *find; void *arg; } Finder;
 
 static Value *value(Builder *, const Tree *, const Finder *);
 
-/* Applies a function of two arguments to n: f(f(a, b), c). */
+/* Applies a function of two arguments to n arguments: f(f(a, b), c). */
 static Value *
 apply(Builder *b, const char *target, Value *const *args, int n)
 {
@@ -318,7 +318,7 @@ write_call(const Writer *w, const Tree *t, const char *name, int outside)
 	buf_puts(w->to, ")");
 }
 
-/* outside: precedence of the enclosing expression. 0 for a sum, 1 for a product, 2 for a power. */
+/* outside: precedence of the enclosing expression: 0 for a sum, 1 for a product, 2 for a power. */
 static void
 write_expr(const Writer *w, const Tree *t, int outside)
 {

@@ -2,11 +2,11 @@
  * Higher-order operators: control flow, and regions.
  *
  * A sub-graph is a scope of its own. Its inputs are the operands, by position. It is inlined where it runs: into the
- * blocks of an If or a Loop, or, for calls and regions, in the place of the node.
+ * blocks of an If or a Loop or, for calls and regions, in place of the node.
  *
- *   cond(p, t, f, xs)              prim::If
- *   while_loop(c, f, xs, more)     prim::Loop, its condition at the start and at the end of the body
- *   map, scan, vmap                prim::Loop over the rows, whose results are collected in lists and stacked
+ *  cond(p, t, f, xs)              prim::If
+ *  while_loop(c, f, xs, more)     prim::Loop, its condition at the start and at the end of the body
+ *  map, scan, vmap                prim::Loop over the rows, whose results are collected in lists and stacked
  */
 #include "../script/emit.h"
 #include "pt2.h"
@@ -18,8 +18,8 @@
 static const Json *vmap_region(Builder *, const Json *node);
 static void build_higher(Builder *, const Json *node);
 
-/* Builds the nodes from `node` up to `until`, or all if that is null. The first node of a vmap region builds the
- * region. */
+/* Builds the nodes from `node` up to `until`. If `until` is null, builds all. The first node of a vmap region builds
+ * the whole region. */
 static void
 build_nodes(Builder *b, const Json *node, const Json *until)
 {
@@ -115,7 +115,7 @@ hop_graph(Builder *b, const Hop *h, int i)
 	return json_need(&b->p->doc, g, "graph");
 }
 
-/* Appends the arguments from i on. */
+/* Appends the operands from i on. */
 static void
 hop_rest(Builder *b, const Hop *h, int i, Values *out)
 {
@@ -159,7 +159,7 @@ bind_region(Builder *b, const Json *outputs, const Values *results)
 	node_bind(b, outputs, &one, 1);
 }
 
-/* Calls fn(graph, ..., operands). first: index of the first operand. */
+/* Builds a call fn(graph, ..., operands). first: index of the first operand. */
 static void
 call_graph(Builder *b, const Hop *h, int graph, int first)
 {
@@ -182,7 +182,7 @@ plain_call(Builder *b, const Hop *h)
 	call_graph(b, h, 0, 1);
 }
 
-/* Builds a region as `with torch.no_grad()` would. */
+/* Builds a region like one under `with torch.no_grad()`. */
 static void
 set_grad_enabled(Builder *b, const Hop *h)
 {
@@ -228,7 +228,8 @@ autocast(Builder *b, const Hop *h)
 	b->autocast = outside;
 }
 
-/* Calls the operator of with_effects(token, operator, ...). Nodes with effects keep their order anyway. */
+/* Builds the operator of with_effects(token, operator, ...). The token is not needed, since nodes with effects keep
+ * their order. */
 static void
 with_effects(Builder *b, const Hop *h)
 {
@@ -369,7 +370,7 @@ stacked(Builder *b, Value *list, int64_t dim)
 	return build_op(b, "aten::stack", 2, list, build_int(b, dim));
 }
 
-/* f(carry.., row of each x.., more..) -> carry.., y..: emits the loop. Appends final carries and stacked ys to
+/* Emits the loop for f(carry.., row of each x.., more..) -> carry.., y... Appends the final carries and stacked ys to
  * `results`. */
 static void
 over_rows(Builder *b, const Json *f, const Values *init, const Values *xs, const Values *more, Values *results)
@@ -426,7 +427,7 @@ scan(Builder *b, const Hop *h)
 /* ---- vmap -------------------------------------------------------------------------------------------------------- */
 
 /*
- * vmap leaves nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(). Inside this region,
+ * State for a vmap region: the nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(). Inside it
  * _add_batch_dim(x, dim, level) makes every row of x a value, and _remove_batch_dim(y, level, n, dim) stacks the rows
  * again. So the region becomes the body of a loop over the rows.
  */
@@ -446,7 +447,7 @@ batch_name(Builder *b, const Json *node)
 	return strncmp(target, batch, sizeof batch - 1) ? "" : target + sizeof batch - 1;
 }
 
-/* Last node of the region that begins after `node`. Fails if there is none. */
+/* Returns the last node of the region that begins after `node`. Fails if there is none. */
 static const Json *
 region_end(Builder *b, const Json *node)
 {
@@ -476,7 +477,7 @@ find_results(Builder *b, Vmap *v, const Json *from, const Json *end)
 	}
 }
 
-/* Builds a node that belongs to vmap. False for other nodes. */
+/* Builds a node that belongs to vmap. Returns false for other nodes. */
 static bool
 batch_node(Builder *b, Vmap *v, const Json *node)
 {

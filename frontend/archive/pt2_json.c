@@ -1,9 +1,9 @@
 /*
  * JSON of torch.export archives, parsed by cJSON.
  *
- * Before a text is parsed, one walk bounds its nesting and its number of values, since a value takes a node of memory.
- * The walk also puts integers of 16 digits and more in quotes, since cJSON keeps numbers as doubles. A document and its
- * texts live as long as the compile.
+ * Before a text is parsed, one walk limits its nesting and its number of values, since each value is a node in memory.
+ * The walk also puts integers of 16 digits and more in quotes, since cJSON stores numbers as doubles. A document and
+ * its texts live as long as the compile.
  */
 #include "pt2.h"
 
@@ -67,7 +67,8 @@ walk_number(Walk *w)
 	buf_puts(&w->out, quoted ? "\"" : "");
 }
 
-/* Puts numbers that JSON lacks in quotes. Python writes them as words, newer archives as texts. */
+/* Puts the numbers Infinity and NaN, which JSON lacks, in quotes. Python writes them as words, newer archives as
+ * texts. */
 static bool
 walk_word(Walk *w)
 {
@@ -247,7 +248,7 @@ json_int(const JsonDoc *d, const Json *v, const char *what)
 	return n;
 }
 
-/* Reads a number, or a text with a number: JSON has no inf or nan, and long integers are in quotes. */
+/* Reads a number, or a text that contains one: JSON has no inf or nan, and long integers are in quotes. */
 double
 json_float(const JsonDoc *d, const Json *v, const char *what)
 {

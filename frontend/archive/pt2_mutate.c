@@ -2,7 +2,7 @@
  * auto_functionalized: operators that write, made functional. The node returns copies of the arguments that the
  * operator writes to.
  *
- * In its first form the node has the operator's own arguments. In the second, written arguments are views of bases
+ * In its first form the node has the operator's own arguments. In the second form written arguments are views of bases
  * (_all_bases). `_x_base_index` is the index of the base. `_x_slice_dim`, `_x_size` or `_x_alias` describes the view x.
  */
 #include "pt2.h"
@@ -13,7 +13,7 @@ typedef struct Call {
 	Builder    *b;
 	const char *name;
 	Op         *op;              /* Operator that the node calls. Null if Kiln lacks it. */
-	Map         given;           /* Name -> Json of an Argument. */
+	Map         given;           /* Json of an argument, by name. */
 	NamedValues args;
 } Call;
 
@@ -146,7 +146,7 @@ copy_bases(Call *c, Values *copies)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the operator's results (None, if it has none), then the copies. */
+/* Binds the node's results: those of the operator (None if it has none), then the copies. */
 void
 mutate_call(Builder *b, const Json *node, bool views)
 {

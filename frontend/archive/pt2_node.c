@@ -1,17 +1,17 @@
 /*
- * Nodes of an exported program as nodes of a graph.
+ * Converts nodes of an exported program to nodes of a graph.
  *
  * An operator is looked up by its name and overload. Its arguments have the schema's names, and missing ones get the
  * schema's defaults. For a number in place of a Tensor, which Python wraps, the overload for numbers is called if there
- * is one. Python's functions on numbers are rows of pt2.def. An operator that Kiln lacks is noted, or ends the reading,
- * at the node's line.
+ * is one. Python's functions on numbers are listed in pt2.def. An operator that Kiln lacks is recorded, or ends the
+ * reading with an error at the node's line.
  */
 #include "pt2.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { OP_VERSION = 10 };      /* Version of the operators' meanings: the newest. */
+enum { OP_VERSION = 10 };      /* Version of the archive format whose operators the program uses: the newest. */
 
 /* ---- Python's functions ----------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ row_function(Builder *b, int row)
 	return b->p->texts[row];
 }
 
-/* Calls the function or operator of a row. Null if the row does not accept these arguments. */
+/* Calls the function or operator of an entry of pt2.def. Null if it does not accept these arguments. */
 static Value *
 try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 {
@@ -146,7 +146,7 @@ cast_list(Builder *b, Value *list, Cast cast)
 	return build_list(b, list->type->of[0], v, made->nin);
 }
 
-/* Whether an einsum is a product: two operands have a label that is summed over. */
+/* Whether an einsum contains a matrix product: two operands have a label that is summed over. */
 static bool
 is_product(const Value *equation)
 {
@@ -192,7 +192,7 @@ cast_arguments(Builder *b, const char *name, NamedValues *args)
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* Finds the overload Tensor of "aten::add" for "torch.ops.aten.add.Tensor". */
+/* Returns the overload Tensor of "aten::add" for "torch.ops.aten.add.Tensor". */
 Op *
 operator_find(Builder *b, const char *target, const char **name)
 {
@@ -222,7 +222,7 @@ read_arguments(Builder *b, const Schema *s, const Json *first, NamedValues *out)
 	}
 }
 
-/* Wraps numbers for which the schema has tensors, as Python does. Such tensors are weak in type promotion. */
+/* Wraps numbers for which the schema has tensors, as Python does. Such tensors count as numbers in type promotion. */
 static void
 wrap_numbers(Builder *b, const Schema *s, NamedValues *args)
 {
@@ -256,7 +256,7 @@ try_overload(Builder *b, Op *op, const NamedValues *args, bool implicit, Buf *wh
 	return in ? emit_schema_node(b->g, op, b->at, in, s->nargs) : NULL;
 }
 
-/* Calls the overload that the archive names, or another one if that does not accept a number. */
+/* Calls the overload that the archive names. If this does not accept a number, calls another overload that does. */
 static Node *
 call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
 {
@@ -274,7 +274,7 @@ call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
 	return n;
 }
 
-/* Type of a node's result according to the archive. */
+/* Returns the type of a node's result according to the archive. */
 static const Type *
 type_of_output(Builder *b, const Json *output)
 {
@@ -285,7 +285,8 @@ type_of_output(Builder *b, const Json *output)
 		: &rt_type_tensor;
 }
 
-/* Emits a node for an operator that is lacking, so that reading goes on. Fails if cx->lacking does not collect them. */
+/* Emits a node for an operator that Kiln lacks, so that reading continues. Fails if cx->lacking does not collect such
+ * operators. */
 static Node *
 note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *outputs, const char *why)
 {
@@ -307,8 +308,8 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 	return n;
 }
 
-/* An exported view may be possible only with the strides of PyTorch's kernels, such as attention's. In a program
- * without writes it becomes a reshape, which works with any strides and has the same values. */
+/* Replaces a view by a reshape in a program without writes. An exported view may need the strides of PyTorch's kernels,
+ * such as attention's. A reshape works with any strides and has the same values. */
 static void
 view_by_any_strides(Builder *b, const char **name, Op **op, NamedValues *args)
 {
@@ -376,8 +377,8 @@ bind_list(Builder *b, const Json *names, Value *list)
 	}
 }
 
-/* Notes the rank that the archive declares. Names of inner graphs may repeat those of the outer one, so they are left
- * out. */
+/* Sets the rank that the archive declares. Values of inner graphs are left out, since their names may repeat those of
+ * the outer graph. */
 static void
 note_rank(Builder *b, const char *name, Value *v)
 {

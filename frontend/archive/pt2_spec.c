@@ -2,10 +2,11 @@
  * Pytrees: how the flat arguments and results of a program were nested in Python.
  *
  * The method gets a TorchScript signature with the same nesting, so that arguments have the same keys as those of any
- * other model. A list whose elements have one type becomes a List, a dict a Dict. Other lists and dicts, and those with
- * a None, become a tuple or a NamedTuple, which has the same keys. In results, lists of numbers become tuples, so that
- * each number has its own key, and dicts have values of a Union. A dict with int and text keys does not become a Dict.
- * A class that a library registered becomes a dict if it names its values, as transformers' results do, else a tuple.
+ * other model. A list whose elements have one type becomes a List, a dict a Dict. Other lists and dicts, and those that
+ * contain a None, become a tuple or a NamedTuple, which has the same keys. In results, lists of numbers become tuples,
+ * so that each number has its own key. Dicts in results have a Union as the type of their values. A dict with int and
+ * text keys does not become a Dict. A class that a library registered becomes a dict if it names its values, as
+ * transformers' results do, else a tuple.
  */
 #include "pt2.h"
 
@@ -58,8 +59,9 @@ keys_of(const JsonDoc *d, const Json *dict)
 	return json_parse(d, context, (int64_t)strlen(context));
 }
 
-/* Names of n values in the context of a registered class: a list of names (transformers' ModelOutput), or a pair of
- * that list and the names of fields that were None (register_dataclass). Null if there are none. */
+/* Returns the names of n values in the context of a registered class. It is a list of names (transformers'
+ * ModelOutput), or a pair of that list and the names of fields that were None (register_dataclass). Null if there are
+ * none. */
 static const Json *
 names_of(const JsonDoc *d, const Json *node, int n)
 {

@@ -165,8 +165,8 @@ put_graph(Writer *w, const char *name, const Json *graph)
 
 typedef struct Lines { SourceMap map; Exported *p; } Lines;
 
-/* Source of the last `File "a.py", line 3, in f` of a stack trace, with the source line below it. Null if there is
- * none. */
+/* Returns the source of the last `File "a.py", line 3, in f` of a stack trace, with the source line after it. Null if
+ * there is none. */
 static const Source *
 original_of(Exported *p, const Json *node)
 {

@@ -2,8 +2,8 @@
  * Payloads: parameters, buffers and constants of an exported program, by name.
  *
  * Since PyTorch 2.9, a config names for each payload a file with the bytes of a storage, and the geometry of the
- * tensor. Payloads with the same file share the storage, and payloads with the same geometry in it are one tensor.
- * Before, and for subclasses of Tensor, a file is what torch.save wrote: an archive in the archive.
+ * tensor. Payloads with the same file share the storage. Those with the same geometry in it are one tensor. In older
+ * archives, and for subclasses of Tensor, a file is an output of torch.save: an archive in the archive.
  */
 #include "pt2.h"
 
@@ -12,8 +12,8 @@
 typedef struct Table {           /* Table of weights or of constants. */
 	const char *folder;      /* data/weights or data/constants. */
 	JsonDoc     doc;
-	Map         config;      /* Name -> Json of a payload. */
-	IValue      saved;       /* Dict that torch.save wrote, if there is no config. Else None. */
+	Map         config;      /* Json of a payload, by name. */
+	IValue      saved;       /* Dict that torch.save wrote, in archives without a config. Else None. */
 	Storages   *storages;
 } Table;
 
@@ -22,7 +22,7 @@ struct Payloads {
 	RtCx    *rt;
 	Archive *archive;
 	Table    table[2];       /* [0]: weights. [1]: constants. */
-	Map      tensors;        /* File and geometry -> RtTensor. */
+	Map      tensors;        /* RtTensor, by file and geometry. */
 };
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -42,7 +42,7 @@ read_config(Payloads *p, Table *t, const char *member)
 	}
 }
 
-/* Reads the first of the possible members that the archive has. */
+/* Reads the table from the first of the possible members that the archive has. */
 static void
 read_table(Payloads *p, Table *t, const char *folder, const char *program, const char *oldest)
 {
@@ -152,7 +152,8 @@ cut_out(Payloads *p, const Table *t, const Json *payload, const char *name)
 	return r;
 }
 
-/* Key of a tensor. Payloads with the same part of the same file and the same kind of state are one tensor. */
+/* Returns the key of a tensor. Payloads with the same part of the same file and the same kind of state are one
+ * tensor. */
 static const char *
 identity(Payloads *p, const Table *t, const Json *payload, const RtTensor *r)
 {

@@ -7,7 +7,7 @@
  *
  * A whole archive has every attribute and method. Otherwise modules keep the attributes that a printed graph reads or
  * sets, and the methods that are called. Objects are written as their attributes, so __getstate__ and __setstate__ are
- * left out. Operators are those of version 10, the newest. Older ones were replaced when the archive was read.
+ * left out. Operators are those of version 10, the newest. Reading an archive has replaced older ones.
  */
 #include "../script/emit.h"
 
@@ -19,7 +19,7 @@ typedef struct Save {
 	const SaveOptions *o;
 	PyNeeds  *needs;
 	Map       wanted;        /* Names of the functions to write. */
-	Map       files;         /* prefix -> Buf */
+	Map       files;         /* Buf, by prefix. */
 	Vec(Record) members;
 } Save;
 
@@ -77,7 +77,8 @@ is_hook(const ClassInfo *info, const char *method)
 	return false;
 }
 
-/* The function that runs forward with its hooks (hooks.c), which is no method of the class. Null if it is not saved. */
+/* Returns the function that runs forward with its hooks (hooks.c), which is no method of the class. Null if it is not
+ * saved. */
 static Function *
 hooked_entry(Save *s)
 {
@@ -87,8 +88,8 @@ hooked_entry(Save *s)
 	return NULL;
 }
 
-/* Whether hooks are written as hooks. If not, the entry with hooks is written as forward, unless forward itself is
- * called. */
+/* Whether hooks are written as hooks. If not, the entry with hooks is written as forward, unless code calls forward
+ * itself. */
 static bool
 keeps_hooks(Save *s, const ClassInfo *info)
 {
@@ -143,7 +144,7 @@ is_class(const Type *t)
 	return (t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE) && !unit_is_builtin_class(t->name);
 }
 
-/* Notes the classes of objects, which may differ from the declared types of attributes. */
+/* Adds the classes of objects, which may differ from the declared types of attributes. */
 static void
 note_objects(Save *s, IValue v)
 {
@@ -402,7 +403,7 @@ copy_extra(Save *s)
 		}
 }
 
-/* Name of the file without folder and extension. */
+/* Returns the name of the file without folder and extension. */
 static const char *
 root_of(Cx *cx, const char *path)
 {

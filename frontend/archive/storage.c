@@ -18,7 +18,7 @@ struct Storages {
 	Archive    *archive;
 	const char *folder;     /* Folder of the members: "data" or "constants". */
 	bool        swap;       /* Whether a big-endian host wrote the archive. */
-	Map         by_key;     /* Key -> RtStorage, one reference each. */
+	Map         by_key;     /* RtStorage, by key. The table holds one reference each. */
 };
 
 Storages *
@@ -111,7 +111,8 @@ sizes_text(Cx *cx, const int64_t *v, int n)
 	return arena_text(cx->arena, &b);
 }
 
-/* Number of elements from the start of the storage to the end of the tensor's last element. -1 if it overflows. */
+/* Returns the number of elements from the start of the storage to the end of the tensor's last element. -1 if it
+ * overflows. */
 static int64_t
 span(RtGeometry g)
 {
@@ -168,8 +169,8 @@ ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
 	return (int)n;
 }
 
-/* Builds a tensor from (storage, offset, sizes, strides, ...). dtype: of the elements, or RT_NDTYPE for the
- * storage's. */
+/* Builds a tensor from (storage, offset, sizes, strides, ...). dtype: dtype of the elements. RT_NDTYPE stands for that
+ * of the storage. */
 static RtTensor *
 rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
@@ -206,7 +207,7 @@ negate(char *p, int bytes)
 	p[bytes - 1] = (char)(p[bytes - 1] ^ 0x80);        /* The sign is the top bit of every floating type. */
 }
 
-/* Applies conjugate and negative bits: the tensor becomes a copy without them. */
+/* Applies conjugate and negative bits: returns a copy of the tensor with the values that they stand for. */
 static RtTensor *
 apply_bits(const PickleAt *at, RtCx *rt, RtTensor *t, bool conj, bool neg)
 {

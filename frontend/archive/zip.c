@@ -1,10 +1,10 @@
 /*
  * Archives: zip files as PyTorch writes them, read and written by libzip.
  *
- * The file is mapped once. Stored members are used in the map. Deflated ones are inflated into the arena, with a bound
+ * The file is mapped once. Stored members are used in the map. Deflated ones are inflated into the arena, with a limit
  * on their size. libzip reads the map through a zip source that is defined here. The source remembers where its last
  * read began, from which the offset of a stored member is computed. All members are below one root folder, which the
- * first entry names. Names are looked up without it. A member's CRC-32 is checked when it is first read. PyTorch does
+ * first entry names. Members are looked up without it. A member's CRC-32 is checked when it is first read. PyTorch does
  * not check it.
  *
  * The map is private: writes to weights stay in this process, and archive_remap makes an unwritten copy at no cost.
@@ -35,12 +35,12 @@ struct Archive {
 	Cx         *cx;
 	const char *path;
 	char       *map;        /* The mapped file. */
-	struct FileMap *file;   /* Entry of the map in the context's list. Null if nested. */
+	struct FileMap *file;   /* Entry of the map in the context's list. Null for a nested archive. */
 	bool        nested;     /* Whether it is a member of another archive. */
 	int64_t     n;          /* Length of the map in bytes. */
 	zip_t      *zip;
 	const char *root;       /* Root folder, as in "net/". */
-	Map         members;    /* Name without the root -> Member. */
+	Map         members;    /* Member, by name without the root. */
 	const char **names;
 	int         nnames;
 	int64_t     inflated;   /* Number of bytes inflated into the arena so far. */
@@ -400,7 +400,7 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	return at + HEADER + name + FIELD + fill + n;
 }
 
-/* Adds the members to z. False on failure, with the error in z. */
+/* Adds the members to z. Returns false on failure, with the error in z. */
 static bool
 put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 {
@@ -422,8 +422,8 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 	return fine;
 }
 
-/* A zip source that writes to an open file. Given a path, libzip would make a temporary file with a random name beside
- * it. For the name it starts libcrypto, which crashes when memory runs out. */
+/* A zip source that writes to an open file. If libzip had a path, it would create a temporary file with a random name
+ * beside it. To make the name it starts libcrypto, which crashes when memory is exhausted. */
 typedef struct Sink {
 	FILE *f;
 	int64_t at, n;          /* Position and size. */
@@ -494,7 +494,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 	}
 }
 
-/* Writes the archive. Null on success, else the reason of the failure. */
+/* Writes the archive. Returns null on success, else the reason of the failure. */
 static const char *
 write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 {
@@ -521,7 +521,7 @@ write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 	return said;
 }
 
-/* Copies all of a file. Returns false and sets errno if not all of it was written. */
+/* Copies the whole file. Returns false and sets errno if not all of it was written. */
 static bool
 copy_stream(FILE *from, FILE *to)
 {
@@ -535,7 +535,8 @@ copy_stream(FILE *from, FILE *to)
 	return ok && !ferror(from) && !fflush(to);
 }
 
-/* Writes to a stream that cannot seek, by way of a temporary file.  Returns null, or why not all was written. */
+/* Writes to a stream that cannot seek, through a temporary file. Returns null on success, else the reason of the
+ * failure. */
 static const char *
 write_through(Cx *cx, FILE *to, const char *root, const Record *members, int n)
 {
@@ -549,7 +550,7 @@ write_through(Cx *cx, FILE *to, const char *root, const Record *members, int n)
 	return said;
 }
 
-/* Equal members give equal bytes, since entries have no date. */
+/* Writes an archive. Equal members give equal bytes, since entries have no date. */
 void
 archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
 {
@@ -567,7 +568,7 @@ archive_write(Cx *cx, const char *path, const char *root, const Record *members,
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
-/* Ends the process if memory ran out, which is no error of the archive, so that no caller handles it as one. */
+/* Ends the process if memory is exhausted, so that no caller takes this for an error of the archive. */
 static void
 check_memory(zip_error_t *why)
 {
@@ -649,7 +650,7 @@ inflate_member(Archive *a, const char *name, Member *m)
 	return data;
 }
 
-/* Skips a stored member with a CRC of 0, whose writer was told not to compute it. */
+/* Checks the member's CRC. Skips a stored member with a CRC of 0, whose writer was told not to compute it. */
 static void
 check_crc(Archive *a, const char *name, const Member *m)
 {

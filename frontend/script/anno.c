@@ -1,8 +1,8 @@
 /*
  * Types from annotations in Python's syntax, of sources and of the tags of pickled containers.
  *
- * A name is a basic type or a type that the unit defines. A dotted name may begin with torch. A generic has members in
- * brackets. Quoted types are parsed from their text.
+ * A name is a basic type or a type that the unit defines. A dotted name may begin with torch. A generic type has
+ * members in brackets. Quoted types are parsed from their text.
  */
 #include "parse.h"
 
@@ -22,7 +22,7 @@ static const struct { const char *name; const Type *type; } names[] = {
 	{ "torch.memory_format", &rt_type_int }, { "torch.qscheme", &rt_type_int },
 	{ "torch.Generator", &rt_type_generator }, { "torch.Stream", &rt_type_stream },
 	{ "torch.Size", &rt_type_list_int }, { "torch.nn.Parameter", &rt_type_tensor },
-	{ "__torch__.torch.classes.profiler._RecordFunction", &rt_type_tensor },          /* opaque */
+	{ "__torch__.torch.classes.profiler._RecordFunction", &rt_type_tensor }, /* No operator looks inside. */
 };
 
 typedef enum Generic {
@@ -30,7 +30,7 @@ typedef enum Generic {
 	GENERIC_FINAL, GENERIC_RREF,
 } Generic;
 
-/* Number of members. -1 for any. */
+/* Number of members. -1 stands for any number. */
 static const struct { const char *name; Generic generic; int members; } generics[] = {
 	{ "List", GENERIC_LIST, 1 },         { "list", GENERIC_LIST, 1 },      { "Optional", GENERIC_OPTIONAL, 1 },
 	{ "Dict", GENERIC_DICT, 2 },         { "dict", GENERIC_DICT, 2 },      { "Tuple", GENERIC_TUPLE, -1 },

@@ -1,6 +1,6 @@
 /*
- * Operators that are TorchScript functions: overloads that the registry does not have, and upgraders, which compute
- * what operators did in older archives. Rows of builtin.def are compiled on demand, and calls are inlined.
+ * Operators that are TorchScript functions: overloads that the registry lacks, and upgraders, which compute the meaning
+ * that operators had in older archives. Entries of builtin.def are compiled on demand, and calls are inlined.
  */
 #include "../frontend.h"
 
@@ -25,7 +25,7 @@ static const struct Upgrader { const char *name, *overload; int version; const c
 
 enum { NBUILTIN = sizeof builtins / sizeof *builtins, NUPGRADER = sizeof upgraders / sizeof *upgraders };
 
-struct Builtins {                  /* Compiled functions, by row. */
+struct Builtins {                  /* Compiled functions, by entry of builtin.def. */
 	Function *builtin[NBUILTIN];
 	Function *upgrader[NUPGRADER];
 	Schema   *schema[NUPGRADER];

@@ -213,7 +213,7 @@ unwrap(Emit *e, Range at, const char *op, Value *v)
 	return sugar_value(e, emit_node(e, at, op, t, 1, &v));
 }
 
-/* Method __NAME__ of an object, which a function of this name calls. Null if the class has none. */
+/* Returns the method __NAME__ of an object, which a function of this name calls. Null if the class has none. */
 static Sugar *
 magic_of(Emit *e, Range at, Value *v, const char *name)
 {
@@ -221,7 +221,7 @@ magic_of(Emit *e, Range at, Value *v, const char *name)
 		arena_printf(e->cx->arena, "__%s__", name)) : 0;
 }
 
-/* Whether `self` is a later argument of the operator, as in x.where(condition, y). */
+/* Whether `self` is not the operator's first argument, as in x.where(condition, y). */
 static bool
 self_is_later(Emit *e, const char *name)
 {
@@ -282,7 +282,7 @@ cast_tensor(Emit *e, Range at, Sugar *callee)
 		graph_constant(e->g, rt_bool(false), at), graph_constant(e->g, rt_bool(false), at)));
 }
 
-/* Makes the exception ValueError("x") with its text. */
+/* Emits an exception with its text, such as ValueError("x"). */
 static Sugar *
 exception(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -631,7 +631,7 @@ dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 	return f.into;
 }
 
-/* Emits dict(m, word=value), either of which may be missing. */
+/* Emits dict(m, word=value). Either part may be missing. */
 static Sugar *
 form_dict(Emit *e, const Call *c)
 {

@@ -2,8 +2,7 @@
  *
  * emit_sugar returns the meaning of any expression. emit_expression requires a value of the graph. emit_condition
  * returns a truth value and the types that it narrows. `hint` is the expected type, or null. Empty lists, list and dict
- * literals and tolist() take their type from it. It causes no conversions.
- */
+ * literals and tolist() take their type from it. A hint causes no conversions. */
 #include "emit.h"
 
 #include <math.h>
@@ -385,8 +384,8 @@ emit_list(Emit *e, Range at, Value **vs, int n, const Type *elem)
 	return emit_node(e, at, "prim::ListConstruct", type_list(e->cx, elem), n, vs);
 }
 
-/* Type for a literal of that kind: the hint, or the only member of the kind in a hinted Optional or Union. Else
- * null. */
+/* Returns the type for a literal of that kind: the hint, or the only member of the kind in a hinted Optional or Union.
+ * Null if there is none. */
 static const Type *
 hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 {
@@ -411,7 +410,7 @@ hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 /* The elements of a list, or the keys or values of a dict, which alternate in the array. */
 typedef struct Elements { Value **at; int n, step; } Elements;
 
-/* Common type of the elements. Mixed ones make a union. */
+/* Returns the common type of the elements. Elements of different types have a Union. */
 static const Type *
 common_type(Emit *e, Elements of)
 {
@@ -440,7 +439,7 @@ convert_all(Emit *e, Range at, Elements of, const Type *t, const char *misfit)
 	}
 }
 
-/* First part of the message about elements of another type. */
+/* Returns the first part of the message about elements of another type. */
 static const char *
 list_misfit(Emit *e, const Type *list)
 {

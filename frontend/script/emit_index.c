@@ -1,10 +1,9 @@
 /* frontend/script/emit_index.c - x[...]: items, slices, tensor indexing; reading, assigning, op=
  *
  * A subscript of a tensor is processed item by item, with a running dimension. An int selects, which removes the
- * dimension. A slice slices. None inserts a dimension. Tensors are collected for one aten::index at the end, whose list
- * has None for other dimensions. Items after `...` have negative dimensions. An assignment makes the same views and
- * copies into the last one.
- */
+ * dimension. A slice slices it. None inserts a dimension. Tensors are collected for one aten::index at the end, whose
+ * list has None for other dimensions. Items after `...` have negative dimensions. An assignment makes the same views
+ * and copies the value into the last one. */
 #include "emit.h"
 
 #include <string.h>
@@ -132,7 +131,7 @@ constant_index(Emit *e, const Tree *t, int64_t absent)
 	return i;
 }
 
-/* Item, at a run-time index, of a tuple whose items have one type: the item of a list made of them. */
+/* Emits the item, at a run-time index, of a tuple whose items have one type. It is the item of a list of these. */
 static Sugar *
 item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 {
@@ -232,9 +231,9 @@ is_position(const char *name)
 	return name[0] && !name[strspn(name, "0123456789")] && (name[0] != '0' || !name[1]) && strlen(name) < 18;
 }
 
-/* modules[key] for a key that is known only at run time. The annotation `hint` is an interface. The item is the result
- * of a generated function, which compares key with the names of all submodules of that type. It is compiled once for a
- * class and a type. */
+/* Emits modules[key] for a key that is known only at run time. The annotation `hint` is an interface. A generated
+ * function returns the item: it compares the key with the names of all submodules of that type. It is compiled once for
+ * a class and a type. */
 static Sugar *
 module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *hint)
 {
@@ -346,7 +345,7 @@ update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 	store_into(e, t->at, p, emit_inplace(e, t->at, t->op, old, by));
 }
 
-/* Emits x[i] = s or x[i] op= v. t: x[i] if s is given. If s is null, the augmented assignment. */
+/* Emits x[i] = s or x[i] op= v. t: the tree x[i] if s is given. If s is null, the augmented assignment. */
 void
 emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 {

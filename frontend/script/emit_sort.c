@@ -64,7 +64,7 @@ has_less(Emit *e, Range at, const Type *t)
 	       s->rets[0].type == &rt_type_bool;
 }
 
-/* First type, among this one and its parts, whose values cannot be sorted. Null if all can. */
+/* Returns the first type, among this one and its parts, whose values cannot be sorted. Null if all can be sorted. */
 static const Type *
 unsortable(Emit *e, Range at, const Type *t)
 {

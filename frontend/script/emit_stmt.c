@@ -1,9 +1,9 @@
 /* frontend/script/emit_stmt.c - statements
  *
- * Emitting a statement returns the ways in which it may end. It may also change the list of later statements. A
- * condition that is known at compile time puts its live branch before them. A loop over a tuple puts its body before
- * them once for each element. An If of which only one branch falls through moves them into that branch (see exit.c).
- */
+ * Emitting a statement returns the ways in which it may end. It may also change the list of later statements. If a
+ * condition is known at compile time, its live branch is inserted before them. The body of a loop over a tuple is
+ * inserted before them once for each element. If only one branch of an If falls through, they move into that branch
+ * (exit.c). */
 #include "emit.h"
 
 #include <string.h>
@@ -141,7 +141,7 @@ emit_updated(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 {
 	const char *magic, *kind = operator_kind(op, &magic);
 
-	if (op == TREE_MOD)              /* a %= b is the remainder of C. */
+	if (op == TREE_MOD)              /* a %= b computes C's remainder */
 		kind = v->type == &rt_type_str ? "aten::percentFormat" : "aten::fmod";
 	return emit_op(e, at, kind, 2, v, by);
 }
@@ -307,7 +307,7 @@ assertion(Emit *e, const Tree *t)
 	return ssa_join(e, t->at, n, yes, no);
 }
 
-/* Raises a class without a call, or AssertionError: both have only a text. */
+/* Emits `raise C` without parentheses, or a failed assert. Such exceptions carry only a message. */
 static void
 raise_class(Emit *e, Range at, const Sugar *s)
 {
@@ -342,15 +342,15 @@ raise_statement(Emit *e, const Tree *t)
 
 typedef struct Walk {
 	Range       at;
-	const Tree *cond;      /* Condition of a while. Null for a for. */
-	const Tree *target;    /* Target of a for. */
+	const Tree *cond;      /* Condition of a while. Null for a for loop. */
+	const Tree *target;    /* Target of a for loop. */
 	Sugar      *iterable;
 	const Tree *body;      /* Statements of the body. Null if `make` emits it. */
 	void      (*make)(Emit *, void *);
 	void       *arg;
 } Walk;
 
-/* Emits the condition for a further trip, at the end of the body. */
+/* Emits at the end of the body the condition for another trip. */
 static Value *
 goes_on(Emit *e, const Walk *w, unsigned ways)
 {
@@ -431,7 +431,7 @@ emit_loop_over(Emit *e, Range at, const Tree *target, Sugar *iterable, void (*ma
 	}
 }
 
-/* First break or continue of the loop with this body. Null if there is none. */
+/* Returns the first break or continue of the loop with this body. Null if there is none. */
 static const Tree *
 find_break(const Tree *list)
 {
@@ -605,7 +605,7 @@ delete_statement(Emit *e, const Tree *t)
 	}
 }
 
-/* Emits a def inside of a function. */
+/* Handles a def inside of a function. */
 static void
 closure(Emit *e, const Tree *t)
 {

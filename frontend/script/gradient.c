@@ -1,21 +1,22 @@
 /*
- * Gradients of operators: compiles the text in an operator's row to a function.
+ * Gradients of operators: compiles the gradient text of an operator's table entry to a function.
  *
- *    mul_Tensor   "grad * other; grad * self"
- *    ->           def (self, other, grad, result):
- *                     return grad * other, grad * self
+ *   mul_Tensor   "grad * other; grad * self"
+ *   ->           def (self, other, grad, result):
+ *                    return grad * other, grad * self
  *
  * Its inputs are the operator's arguments, the gradients of its results and the results. Only results that are tensors
  * or lists of tensors have gradients. Its outputs are the gradients, in order, of the arguments that are tensors,
  * optional tensors or lists of tensors. A text with a `return` is used unchanged. A text that begins with the line
- * `body` expresses the operator by others, which are differentiated instead. rt/ops/ops.h has the rules for rows.
+ * `body` expresses the operator by others, which are differentiated instead. rt/ops/ops.h has the rules for table
+ * entries.
  */
 #include "../frontend.h"
 
 #include "../../rt/ops/kernel.h"
 #include <string.h>
 
-/* 1 for Tensor and Tensor?. 2 for Tensor[] and Tensor?[]. 0 for other types. */
+/* Returns 1 for Tensor and Tensor?, 2 for Tensor[] and Tensor?[], 0 for other types. */
 int
 gradient_rank(const Type *t)
 {
@@ -87,7 +88,8 @@ as_statement(Cx *cx, const char *text, int *n)
 	return arena_text(cx->arena, &b);
 }
 
-/* Returns the parts of tuples that are made and unpacked at once, since the parts have more precise types. */
+/* Makes the graph return the elements of tuples that are packed and unpacked at once, since these have more precise
+ * types. */
 static void
 return_parts(Graph *g)
 {

@@ -1,9 +1,9 @@
 /* frontend/script/hooks.c - calls a module with its hooks
  *
- * Where code calls a submodule, the archive has explicit calls of its hooks. For the top module Kiln does what
- * PyTorch's Module::operator() does. Pre-hooks get the arguments as a tuple and may replace them. Hooks get arguments
- * and result and may replace the result. A generated TorchScript function that does this replaces `forward`.
- */
+ * Where code calls a submodule, the archive has explicit calls of its hooks. For the top module Kiln does the same as
+ * PyTorch's Module::operator(). Pre-hooks receive the arguments as a tuple and may replace them. Hooks receive
+ * arguments and result and may replace the result. A generated TorchScript function that does this replaces
+ * `forward`. */
 #include "emit.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * IR text to graphs: reads the output of ir/print.c, and PyTorch's own prints as far as they are complete.
+ * Reads IR text as graphs: the output of ir/print.c, and PyTorch's own prints as far as they are complete.
  *
- *   file  := { comment } graph { "with" name "=" graph }
- *   graph := "graph(" params "):" nodes "return (" values ")"
- *   node  := [ outs "=" ] kind [ "[" attrs "]" ] "(" values ")" [ place ] { block }
- *   block := "block" N "(" params "):" nodes "-> (" values ")"
+ *  file  := { comment } graph { "with" name "=" graph }
+ *  graph := "graph(" params "):" nodes "return (" values ")"
+ *  node  := [ outs "=" ] kind [ "[" attrs "]" ] "(" values ")" [ place ] { block }
+ *  block := "block" N "(" params "):" nodes "-> (" values ")"
  *
  * The language is described in ir/il.txt. Overloads are not printed: a node gets the first one that accepts exactly its
  * inputs. Places become sources of one blank line, so that they are printed unchanged. Subgraphs follow the graph, and
@@ -22,7 +22,7 @@ typedef struct Waiting { const char *name; Node *node; } Waiting; /* Node that w
 typedef struct Ir {
 	Reader reader;
 	Graph *graph;
-	Map    values;             /* Name -> Value of the graph that is being read. */
+	Map    values;             /* Value of the graph that is being read, by name. */
 	Map    subgraphs;          /* Names in lines `with name = graph(`. */
 	Vec(Waiting) waiting;
 } Ir;
@@ -160,7 +160,7 @@ read_tuple(Ir *ir, const Type *hint)
 	const Type *const *of = known ? hint->of : 0;
 	IValues v = { 0 };
 
-	if (known && hint->n == 1) {                     /* A single hint is for all elements. */
+	if (known && hint->n == 1) {                     /* A single hint applies to all elements. */
 		const Type **two = new(ir->reader.cx->arena, const Type *, 2);
 
 		two[0] = hint->of[0];
@@ -248,7 +248,7 @@ store_element(RtTensor *t, int64_t i, IValue v)
 	}
 }
 
-/* Reads the dtype before a "{". -1 if there is none: a long or float tensor has no dtype there. */
+/* Reads the dtype before a "{". -1 if there is none, as before a long or float tensor. */
 static int
 read_dtype(Ir *ir)
 {

@@ -73,7 +73,8 @@ check_constant(Types *t, Node *n)
 
 	require(t, n, n->nout == 1 && !n->nin, "must have one result and no input");
 	if (n->out[0]->type->kind == TYPE_FUNCTION || node_attr(n, "name"))
-		n->out[0]->type = &rt_type_any; /* The other block of a check. A call of it fails at run time. */
+		/* Value of an If's other block, whose condition is a check. A call of it fails at run time. */
+		n->out[0]->type = &rt_type_any;
 	else
 		check_result(t, n, 0, a && a->kind == ATTR_VALUE ? type_of_value(t->cx, a->v) : &rt_type_none);
 }
@@ -196,7 +197,8 @@ check_isinstance(Types *t, Node *n)
 	check_result(t, n, 0, &rt_type_bool);
 }
 
-/* RT_DO_CAST checks the type at run time. An uninitialized value is an empty value of its type. */
+/* Accepts any written type. RT_DO_CAST checks it at run time, and an uninitialized value is an empty value of its
+ * type. */
 static void
 check_cast(Types *t, Node *n)
 {
@@ -212,7 +214,7 @@ check_raise(Types *t, Node *n)
 		check_input(t, n, 1, type_optional(t->cx, &rt_type_str));
 }
 
-/* A node that passes on its inputs, and maybe a bool that says whether they are as expected. */
+/* Checks a node that returns its inputs, and possibly a bool that tells whether they have the expected types. */
 static void
 check_same(Types *t, Node *n)
 {
@@ -237,7 +239,7 @@ check_object(Types *t, Node *n)
 	refuse(t, n, "wants an object, and the text of a graph has none");
 }
 
-/* A call of a value that is no function, which fails at run time. */
+/* Checks a call of a value that is no function. The call fails at run time. */
 static void
 check_call(Types *t, Node *n)
 {

@@ -1,9 +1,9 @@
 /*
- * Text to tokens, as TorchScript's lexer does it.
+ * Splits text into tokens, as TorchScript's lexer does.
  *
- * A line outside of brackets ends in NEWLINE, or in INDENT if the next nonblank line is deeper. If that is shallower,
- * it ends in NEWLINE and a DEDENT for every level that ends. Blank and comment lines are skipped, except that a comment
- * `# type: (...) -> ...` is a token. The end of the file has the depth of the first line.
+ * A line outside of brackets ends in NEWLINE, or in INDENT if the next nonblank line is deeper. If the next line is
+ * shallower, it ends in NEWLINE and a DEDENT for every level that ends. Blank and comment lines are skipped, except
+ * that a comment `# type: (...) -> ...` is a token. The end of the file has the depth of the first line.
  *
  * Invariant: INDENTs and DEDENTs match, and brackets are nested properly.
  */
@@ -100,7 +100,7 @@ next_depth(Lexer *l)
 	}
 }
 
-/* Lexes a newline outside of brackets. l->at is behind it. */
+/* Lexes a newline outside of brackets. l->at is after the newline. */
 static void
 lex_newline(Lexer *l)
 {
@@ -153,9 +153,9 @@ lex_number(Lexer *l)
 	strtod(beg, &end);
 	if (end == beg)
 		return false;
-	if (beg[0] == '0' && strchr("bBoO", *end) && *end && end == beg + 1)      /* Python's 0b11 and 0o17. */
+	if (beg[0] == '0' && strchr("bBoO", *end) && *end && end == beg + 1)      /* Python's 0b11 and 0o17 */
 		end++;
-	while (end < l->end && (is_digit(*end) || (*end == '_' && is_digit(end[1]))))     /* Python's 1_000. */
+	while (end < l->end && (is_digit(*end) || (*end == '_' && is_digit(end[1]))))     /* Python's 1_000 */
 		end++;
 	l->at = end;
 	if (l->at < l->end && *l->at == 'j')

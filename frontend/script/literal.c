@@ -27,7 +27,8 @@ without_underscores(char *text)
 	return text;
 }
 
-/* NUMBER, or - NUMBER if beg is the sign. An integer is folded with its sign before its range is checked. */
+/* Parses NUMBER. If beg is the position of a sign, parses - NUMBER. An integer is folded with its sign before its range
+ * is checked. */
 const Tree *
 parse_number(Parser *p, uint32_t beg, bool negative)
 {
@@ -64,7 +65,8 @@ digit(char c)
 	       10 : 99;
 }
 
-/* Reads up to `most` digits of this base at *s and moves *s past them. -1 if there are fewer than `least`. */
+/* Reads up to `most` digits of this base at *s and moves *s past them. Returns the number. -1 if there are fewer than
+ * `least` digits. */
 static int64_t
 digits(const char **s, const char *end, int base, int least, int most)
 {
@@ -101,7 +103,7 @@ put_utf8(char *out, int64_t code)
 	return 4;
 }
 
-/* Appends the character of an escape to out. *s is behind the backslash and moves past the escape. Archives write \ooo
+/* Appends the character of an escape to out. *s is after the backslash and moves past the escape. Archives write \ooo
  * for a byte, Python's sources \x, \u and \U for a character. No escape is longer in the string than in the text. */
 static int
 escaped(Parser *p, const char **s, const char *end, char *out)
@@ -173,7 +175,7 @@ field_end(const char *s, const char *end)
 	return s;
 }
 
-/* {expr}: parses the expression. *s is behind the opening brace, and moves past the closing one. */
+/* Parses the expression of {expr}. *s is after the opening brace, and moves past the closing one. */
 static const Tree *
 parse_field(Parser *p, const char **s, const char *end)
 {

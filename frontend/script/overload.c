@@ -28,7 +28,7 @@ typedef struct Match {
 	bool      convert;         /* Whether implicit conversions are allowed. */
 	Bindings  vars;
 	Buf      *why;             /* Buffer for the reason of a failure. May be null. */
-	const char *reason;        /* Why a type variable does not fit, or null. */
+	const char *reason;        /* Reason why a type variable does not fit. Null if it fits. */
 } Match;
 
 typedef struct Call {              /* Actual arguments, while they are matched with formal ones. */
@@ -140,7 +140,7 @@ bind_list(Match *m, const Type *formal, const Type *tuple)
 	return elem && bind(m, formal->of[0], elem);
 }
 
-/* Binds the variables of a formal type. False if the actual type has another form. */
+/* Binds the variables of a formal type. Returns false if the actual type has another form. */
 static bool
 bind(Match *m, const Type *formal, const Type *actual)
 {
@@ -163,7 +163,7 @@ bind(Match *m, const Type *formal, const Type *actual)
 	return false;
 }
 
-/* The type with its variables replaced. Null if one is not bound. */
+/* Returns the type with its variables replaced. Null if one of them is not bound. */
 static const Type *
 bound(Cx *cx, const Type *t, const Bindings *vars)
 {
@@ -300,7 +300,7 @@ convert_implicitly(Graph *g, Value *v, const Type *to, bool implicit, Range at)
 
 /* ---- one argument ------------------------------------------------------------------------------------------------ */
 
-/* Repeats a number that is given for int[N] or float[N]. */
+/* Repeats a single number for int[N] or float[N]. */
 static Value *
 repeat_number(Match *m, Value *v, const Arg *formal)
 {
@@ -316,7 +316,7 @@ repeat_number(Match *m, Value *v, const Arg *formal)
 	return make(m, "prim::ListConstruct", list, all, formal->size_hint);
 }
 
-/* Converts a value for the formal argument. Null, with the reason in m->why, if it does not fit. */
+/* Converts a value for the formal argument. If it does not fit, returns null and writes the reason to m->why. */
 static Value *
 match_argument(Match *m, Value *v, const Arg *formal)
 {
@@ -380,7 +380,8 @@ match_rest(Match *m, Call *c, const Arg *formal)
 	return make(m, "prim::ListConstruct", list, v.at, v.n);
 }
 
-/* Index of the unused keyword argument of that name. -1 if there is none. Operators of aten accept input for self. */
+/* Returns the index of the unused keyword argument of that name. -1 if there is none. For operators of aten, `input`
+ * also stands for self. */
 static int
 find_keyword(const Call *c, const char *name, bool aten)
 {
@@ -438,7 +439,8 @@ count_positional(const Call *c)
 	return count;
 }
 
-/* Handles the arguments that no formal one was matched with. A vararg schema takes the positional ones; others fail. */
+/* Handles the arguments that match no formal one. A vararg schema accepts positional ones. Otherwise the match
+ * fails. */
 static bool
 match_surplus(Match *m, const Schema *s, Call *c, Values *out)
 {
@@ -482,7 +484,7 @@ match(Match *m, const Schema *s, const CallSite *site, Values *out)
 	return match_surplus(m, s, &c, out);
 }
 
-/* Tries the match without emitting, then emits it. */
+/* Tries the match without emitting. If it succeeds, matches again and emits the conversions. */
 static bool
 match_and_emit(const CallSite *site, const Schema *s, bool implicit, Buf *why, Values *out)
 {
@@ -544,7 +546,8 @@ op_result_types(Cx *cx, Op *op, Value *const *in, int n, const Type **out, int n
 	return true;
 }
 
-/* Whether these values fit the schema without conversion. Printed graphs leave out the names of overloads. */
+/* Whether these values fit the schema without conversion. For printed graphs, which leave out the names of
+ * overloads. */
 static bool
 fits_inputs(Cx *cx, const Schema *s, Value *const *in, int n)
 {
@@ -602,8 +605,8 @@ packed(Graph *g, const Schema *s, Node *n)
 
 typedef struct Candidate {
 	const Schema *schema;           /* Schema of the candidate. Null until it is tried. */
-	Op           *op;          /* Operator of the registry. Null for a row of builtin.def. */
-	int           builtin, upgrader;   /* Index of the row. -1 if it is none. */
+	Op           *op;          /* Operator of the registry. Null for an entry of builtin.def. */
+	int           builtin, upgrader;   /* Index of the entry in builtin.def. -1 if it is none. */
 } Candidate;
 
 typedef Vec(Candidate) Candidates;
@@ -701,8 +704,7 @@ unknown_operator(Cx *cx, const char *name, Range at, int version)
 	fail(cx, at, "Unknown builtin op: %s%s", name, hint);
 }
 
-/* Emits a node without an overload, so that the rest is compiled too. Null if cx->lacking does not collect such
- * names. */
+/* Emits a node without an overload, so that compilation continues. Null if cx->lacking does not collect such names. */
 static Value *
 note_lacking(const CallSite *site, const char *name)
 {
@@ -719,8 +721,7 @@ note_lacking(const CallSite *site, const char *name)
 	return node->out[0];
 }
 
-/* Folds x == x and x != x of one number, as PyTorch's executor does without looking at the number. A NaN equals itself
- * then. */
+/* Folds x == x and x != x of one number without looking at it, as PyTorch's executor does. A NaN then equals itself. */
 static Value *
 compared_to_itself(const CallSite *site, const char *name)
 {

@@ -174,7 +174,7 @@ parse_param(Parser *p, bool keyword_only)
 	return t;
 }
 
-/* Sets the type of parameter i, which a comment declares. */
+/* Sets the type of parameter i to the type in a comment. */
 static void
 give_type(Parser *p, Trees *params, int i, const Tree *type)
 {
@@ -404,7 +404,7 @@ ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
-/* Applies a decorator to a definition. Properties become the methods that archives have for them. */
+/* Applies a decorator to a definition. A property becomes the method by which archives represent it. */
 static const Tree *
 decorate(Parser *p, const char *with, const Tree *t)
 {

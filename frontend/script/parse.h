@@ -23,7 +23,8 @@ bool parse_until(Parser *, TokKind end, Trees *);
 const Tree *parse_ident(Parser *);
 const Tree *parse_leaf(Parser *, TreeKind);
 const Tree *parse_list_of(Parser *, Trees *, Range where);
-const Tree *parse_number(Parser *, uint32_t beg, bool negative); /* NUMBER. negative: the sign at beg belongs to it. */
+/* NUMBER.  negative: whether the sign at beg belongs to it. */
+const Tree *parse_number(Parser *, uint32_t beg, bool negative);
 const Tree *parse_strings(Parser *);                                /* Parses adjacent strings: STRING { STRING }. */
 
 static inline Range

@@ -333,7 +333,7 @@ is_comparison(TokKind kind)
 	return kind == TOK_LT || kind == TOK_GT || kind == TOK_LE || kind == TOK_GE || kind == TOK_EQ || kind == TOK_NE;
 }
 
-/* a < b < c becomes a < b and b < c. b is evaluated twice, as by PyTorch's front end. last: right operand of the left
+/* a < b < c becomes a < b and b < c. b is evaluated twice, as in PyTorch's front end. last: right operand of the left
  * comparison. */
 static const Tree *
 chain(Parser *p, const Tree *left, const Tree *last, const Operator *op, const Tree *right)

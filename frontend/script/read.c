@@ -112,7 +112,7 @@ read_number(Reader *r, bool floating)
 	if (end == r->p)
 		read_expected(r, "a number");
 	for (const char *c = r->p; c < end; c++)
-		floating |= strchr(".eEnNxX", *c) != 0;          /* inf and nan contain an n. */
+		floating |= strchr(".eEnNxX", *c) != 0;          /* The words inf and nan contain an n. */
 	if (!floating)
 		return rt_int(read_int(r));
 	r->p = end;
@@ -126,8 +126,8 @@ hex_digit(char c)
 	       10 : -1;
 }
 
-/* Returns the character after a backslash, and leaves the position on the last one of the escape. -1 if it is no
- * escape. */
+/* Returns the character that an escape after a backslash stands for. Leaves the position on the escape's last
+ * character. -1 if it is no escape. */
 static int
 read_escape(Reader *r)
 {

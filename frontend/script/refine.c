@@ -1,9 +1,8 @@
 /* frontend/script/refine.c - narrows the types of variables by conditions
  *
- * `x is not None`, `isinstance(x, T)` and combinations of them by and, or and not yield variables with narrower types,
- * one list for each outcome. refine_apply emits unchecked_casts at the start of the block in which the outcome is
- * known. If static types decide a condition, only one branch is emitted.
- */
+ * `x is not None`, `isinstance(x, T)` and combinations of them by and, or and not narrow the types of variables. There
+ * is one list of narrower types for each outcome. refine_apply emits unchecked_casts at the start of the block in which
+ * the outcome is known. If static types decide a condition, only one branch is emitted. */
 #include "emit.h"
 
 #include <string.h>
@@ -197,8 +196,8 @@ instance_types(Emit *e, Types *ts, const Tree *t)
 		types_of(e, ts, type_of_annotation(e->cx, e->unit, t));
 }
 
-/* Sorts the members of the static type into those that are instances of an asked type and those that are not. Sets
- * *unsure if some may be. */
+/* Splits the members of the static type into those that are instances of a requested type and those that are not. Sets
+ * *unsure if it depends on the run-time type. */
 static void
 sort_types(Emit *e, const Types *have, const Types *asked, Types *is, Types *is_not, bool *unsure)
 {

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-typedef struct Typed {             /* A type with its parts that only schemas have. */
+typedef struct Typed {             /* A type with the parts that only schemas have. */
 	const Type *type;
 	AliasSet   *alias;
 	const char *word;
@@ -325,7 +325,7 @@ class_of_name(Reader *r, Symbol name)
 	return t ? t : type_class(r->cx, name->name, false);
 }
 
-/* A `Function` without a name: PyTorch does not print which one it is. */
+/* Returns a function for `Function` without a name. PyTorch does not print which one it is. */
 static Function *
 unnamed_function(Cx *cx)
 {

@@ -1,11 +1,10 @@
 /* frontend/script/script.c - units, in which names of source text are looked up, and entry points of the emitter
  *
- * A Unit is the code/ folder of an archive, or a source text. A file is parsed when one of its names is first wanted, a
- * class is declared when it is first named, a function is compiled when it is first called. Classes are declared before
- * any body is compiled. Since they refer to each other, a class can be found by name while it is being declared.
+ * A Unit is the code/ folder of an archive, or a source text. A file is parsed when one of its names is first looked
+ * up, a class is declared when it is first named, a function is compiled when it is first called. Classes are declared
+ * before any body is compiled. Since they refer to each other, a class can be found by name while it is being declared.
  *
- * Operators whose row is a body in TorchScript are compiled here too, once each, without a unit.
- */
+ * Operators with a body in TorchScript are compiled here too, once each, without a unit. */
 #include "emit.h"
 #include "../archive/pt2.h"
 
@@ -21,16 +20,16 @@ struct Unit {
 	Cx         *cx;
 	Archive    *archive;       /* Archive whose code/ folder it is. Null for source texts. */
 	int         version;
-	/* Prefix of a source text: names without a dot are looked up under it. Null for archives. */
+	/* Prefix under which names without a dot are looked up, for a source text. Null for archives. */
 	const char *prefix;
 	bool        qualified;     /* Whether functions have the prefix in their names. */
 	IValue      constants;     /* Tuple of the constants, or None. */
-	Map files;                 /* Name of each record that was read -> Unit. */
-	Map defs;                  /* Qualified name -> Def. */
-	Map types;                 /* Qualified name -> Type. */
-	Map functions;             /* Qualified name -> Function. */
-	Map defaults;              /* Name of a NamedTuple -> Defaults. */
-	Map aliases;               /* Imported name -> tree of the dotted name. */
+	Map files;                 /* Unit, by name of each record that was read. */
+	Map defs;                  /* Def, by qualified name. */
+	Map types;                 /* Type, by qualified name. */
+	Map functions;             /* Function, by qualified name. */
+	Map defaults;              /* Defaults, by name of a NamedTuple. */
+	Map aliases;               /* Tree of the dotted name, by the name that an import gives it. */
 	Vec(InterfaceCall) calls;
 };
 
@@ -73,14 +72,14 @@ unit_constant_value(const Unit *u, const char *name, IValue *out)
 		return false;
 	*out = u->constants.u.tuple->v[i];
 	if (out->tag == RT_TENSOR)
-		/* Assume writes until all code that uses it is known: opt/passes/places.c. */
+		/* Marks it as written until all code that uses it is known: opt/passes/places.c. */
 		out->u.t->storage->written = true;
 	return true;
 }
 
 /* ---- definitions by name -------------------------------------------------------------------------------- */
 
-/* Notes the names that imports give to others: F for torch.nn.functional. */
+/* Records the names that imports define: F for torch.nn.functional. */
 static void
 add_aliases(Unit *u, const Tree *names)
 {
@@ -233,7 +232,8 @@ names_contain(const Tree *list, const char *name)
 	return false;
 }
 
-/* Quantized modules of old archives declare packed objects as Tensor. Returns the packed class for them, else t. */
+/* Returns the packed class for an attribute of a quantized module of an old archive, which declares packed objects as
+ * Tensor. Otherwise returns t. */
 static const Type *
 old_packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
 {
@@ -286,7 +286,7 @@ add_hooks(Declare *d, const char *name, const Tree *list)
 	}
 }
 
-/* Declares x : T, x : Final[T] = v, __annotations__["0"] = T or __parameters__ = [...]. */
+/* Handles declarations: x : T, x : Final[T] = v, __annotations__["0"] = T or __parameters__ = [...]. */
 static void
 declare_attribute(Declare *d, const Tree *t)
 {
@@ -313,7 +313,7 @@ declare_attribute(Declare *d, const Tree *t)
 	}
 }
 
-/* Whether a method has no self: its first parameter has another type than the class. */
+/* Whether a method has no self, since its first parameter has another type than the class. */
 static bool
 is_static(Cx *cx, const char *cls, const Tree *def)
 {
@@ -415,7 +415,7 @@ declare_named_tuple(Unit *u, const char *name, const Tree *t)
 	return type;
 }
 
-/* Copies the members into the form that programs use. */
+/* Copies the members of an enum into the form that programs use. */
 static void
 add_members(Cx *cx, const ClassInfo *c)
 {
@@ -470,7 +470,7 @@ unit_is_builtin_class(const char *qualified)
 	return !strncmp(qualified, "__torch__.torch.classes.", 24);
 }
 
-/* Last part of a.b.Module. "" without a base. */
+/* Returns the last part of a.b.Module. "" without a base. */
 static const char *
 base_name(Cx *cx, const Tree *base)
 {
@@ -605,7 +605,7 @@ source_of_text(Cx *cx, const char *text, const char *name)
 	return s;
 }
 
-/* Qualified name for a generated function. Characters of `what` that names cannot have become _. */
+/* Returns a qualified name for a generated function. Characters of `what` that names cannot contain become _. */
 const char *
 unit_text_name(Cx *cx, const char *what, const char *name)
 {
@@ -671,7 +671,7 @@ is_body(const Function *f)
 	return ((const Tree *)f->tree)->kind != TREE_DEF;
 }
 
-/* Type of the function's results as one value. Null if it follows from the returns. */
+/* Returns the type of the function's results as one value. Null if the returns determine it. */
 static const Type *
 declared_result(Cx *cx, const Schema *s)
 {
@@ -695,7 +695,7 @@ add_parameters(Emit *e, const Schema *s)
 			  sugar_value(e, graph_add_input(e->g, s->args[i].type, sym(e->cx, s->args[i].name))), false);
 }
 
-/* The body of an operator with several results returns each as an output of the graph. */
+/* Adds an output for the result. The body of an operator with several results has an output for each of them. */
 static void
 add_result(Emit *e, Value *v)
 {
@@ -805,7 +805,8 @@ script_compile(Cx *cx, const char *text, const char *name)
 	return f;
 }
 
-/* Schema of a body: the arguments of its row. Surplus arguments become the list `rest`. */
+/* Returns the schema of an operator's body: the arguments of its entry in the operator table. Extra arguments become
+ * the list `rest`. */
 static Schema *
 body_schema(Cx *cx, Op *op)
 {
@@ -837,7 +838,7 @@ ops_compile_body(Cx *cx, Op *op)
 	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling the body of operator '%s'", op->id), (Range){0});
 	function_graph(cx, f);
 	ops_compile_bodies(cx, f->graph);
-	if (op->row < 0)                 /* an operator of the user, which has no column for it */
+	if (op->row < 0)                 /* An operator of --op-schema has no effect column. */
 		op->effect = block_effect(f->graph->top);
 	cx_pop(cx);
 }

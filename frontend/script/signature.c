@@ -16,7 +16,7 @@ not_constant(Cx *cx, const Tree *t)
 	fail(cx, t->at, "this is not a constant expression");
 }
 
-/* Converts an int, float or complex to complex. False for other values. */
+/* Converts an int, float or complex to complex. Returns false for other values. */
 static bool
 as_complex(IValue v, double *re, double *im)
 {
@@ -69,7 +69,7 @@ enum_member(Cx *cx, Unit *unit, const Tree *t)
 	not_constant(cx, t);
 }
 
-/* Value of CONSTANTS.c3, torch.float32, torch.strided or __torch__.Color.RED. */
+/* Returns the value of CONSTANTS.c3, torch.float32, torch.strided or __torch__.Color.RED. */
 static IValue
 attribute_constant(Cx *cx, Unit *unit, const Tree *t)
 {
@@ -147,7 +147,7 @@ tuple_constant(Cx *cx, Unit *unit, const Tree *list, const Type *type)
 	return value_tuple(cx, known && type->name ? type : 0, v, list->n);
 }
 
-/* Reads a device such as "cpu", "cuda" or "cuda:1". False if Kiln does not know it. */
+/* Reads a device such as "cpu", "cuda" or "cuda:1". Returns false if Kiln does not know it. */
 bool
 device_of_text(const char *text, int64_t *device)
 {
@@ -168,7 +168,7 @@ device_of_text(const char *text, int64_t *device)
 	return text[-1] != ':' && !*text && index < 128;
 }
 
-/* Value of annotate(T, v), torch.device("cpu") or __torch__.P(1, 2). */
+/* Returns the value of annotate(T, v), torch.device("cpu") or __torch__.P(1, 2). */
 static IValue
 call_constant(Cx *cx, Unit *unit, const Tree *t)
 {
@@ -249,7 +249,7 @@ checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
 	return v;
 }
 
-/* param := IDENT, annotation?, default?. One number is the default of all N elements of a BroadcastingListN. */
+/* param := IDENT, annotation?, default?. A single number is the default of all N elements of a BroadcastingListN. */
 static Arg
 arg_of_param(Cx *cx, Unit *unit, const Tree *p)
 {

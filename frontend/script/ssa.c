@@ -2,12 +2,11 @@
  *
  * Both branches of an If are emitted first, each in a scope of its own. Then every name that one of them assigned
  * becomes an output. A branch that does not arrive at the end (it returned or raised) yields prim::Uninitialized, and
- * the flags say that nothing reads it. A name that only one of two arriving branches has stays unusable, with the
- * reason.
+ * flags prevent its use. A name that only one of two arriving branches has cannot be used afterwards, and the error
+ * gives the reason.
  *
  * A Loop carries the names that its body assigns, if they are bound outside. They are found in the tree before the body
- * is emitted. ssa_tidy removes outputs that nothing needs, and finishes the graph.
- */
+ * is emitted. ssa_tidy removes outputs that nothing needs, and finishes the graph. */
 #include "emit.h"
 
 #include <string.h>
@@ -61,7 +60,7 @@ branch_names(const Meet *m, const Branch *b)
 	return b == &m->yes ? "true" : "false";
 }
 
-/* Value of the variable at the end of a branch. Null if it is unbound or no value. */
+/* Returns the value of the variable at the end of a branch. Null if it is unbound or no value of the graph. */
 static Value *
 value_at_end(const Branch *b, const char *name)
 {
@@ -70,7 +69,7 @@ value_at_end(const Branch *b, const char *name)
 	return bound && bound->sugar && bound->sugar->kind == SUGAR_VALUE ? bound->sugar->v : 0;
 }
 
-/* Merges a variable if only one branch arrives: its binding there holds from here on. */
+/* Merges a variable if only one branch arrives: its binding in that branch is used afterwards. */
 static void
 meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 {
@@ -130,7 +129,8 @@ value_before(Emit *e, const char *name)
 	return b && b->sugar && b->sugar->kind == SUGAR_VALUE ? b->sugar->v : 0;
 }
 
-/* Type that the variable had before if it covers both values, such as a union that the branches narrowed. Else null. */
+/* Returns the type that the variable had before, if it covers both values. An example is a union that the branches
+ * narrowed. Null if it does not cover them. */
 static const Type *
 type_before(Emit *e, const char *name, Value *yes, Value *no)
 {
@@ -140,7 +140,7 @@ type_before(Emit *e, const char *name, Value *yes, Value *no)
 													    : 0;
 }
 
-/* Type of the variable where the branch falls through. Null if it does not. */
+/* Returns the type of the variable where the branch falls through. Null if it does not fall through. */
 static const Type *
 type_falling(const Branch *b, const char *name, const Value *v)
 {
@@ -149,8 +149,8 @@ type_falling(const Branch *b, const char *name, const Value *v)
 	return !(b->ways & WAY_FALL) || !v ? 0 : at && at->fall ? at->fall : v->type;
 }
 
-/* Type of the variable where no exit flag is set. After x = 1 in one branch and `continue` in the other, x is an int
- * there, even if `continue` left it an Optional. Null if no branch sets a flag. */
+/* Returns the type of the variable where no exit flag is set. After x = 1 in one branch and `continue` in the other, x
+ * is an int there, even if `continue` left it an Optional. Null if no branch sets a flag. */
 static const Type *
 meet_falling(Emit *e, const Meet *m, const char *name, const Value *yes, const Value *no)
 {
@@ -179,7 +179,7 @@ meet_both(Emit *e, const Meet *m, const char *name)
 	if (yes && no && !t)
 		t = type_before(e, name, yes, no);
 	if (t && !assigned(in_yes) && !assigned(in_no) && t == value_before(e, name)->type)
-		return; /* Both branches narrowed the variable, to different types: it keeps its type. */
+		return; /* The branches narrowed the variable to different types, so it keeps its type. */
 	/* If the types do not unify, the value of a branch that does not fall through is not needed. */
 	if (!t && !(m->yes.ways & WAY_FALL) && no)
 		yes = 0, t = no->type;
@@ -383,7 +383,7 @@ ssa_loop_enter(Emit *e, Node *loop, LoopVars vars)
 	}
 }
 
-/* Carries a variable that has no value before the loop. */
+/* Makes the loop carry a variable that has no value before the loop. */
 static void
 carry(Emit *e, Node *loop, Value *init, Value *out, const char *name)
 {
@@ -480,7 +480,7 @@ is_idle(const Node *n)
 	return true;
 }
 
-/* x + c with a constant tensor c without dimensions: makes c a number, as PyTorch's executor does (CanonicalizeOps).
+/* Replaces a constant tensor c without dimensions in x + c by a number, as PyTorch's executor does (CanonicalizeOps).
  * The result then has the type that follows from a number. */
 static void
 tidy_scalar(Node *n)

@@ -139,7 +139,8 @@ imported(Emit *e, Range at, const char *name, const Tree *dotted)
 	return strcmp(dotted->kid[0]->text, name) ? sugar_global(e, at, dotted->kid[0]->text) : 0;
 }
 
-/* Qualified name of an exception class: Python's own, or a class of the source that derives from one. Else null. */
+/* Returns the qualified name of an exception class: one of Python, or a class of the source that derives from one. Null
+ * if it is none. */
 static const char *
 exception(Emit *e, const char *name, int depth)
 {
@@ -260,7 +261,7 @@ static const struct {
 	{"torch.jit", "_awaitable_nowait", SUGAR_BUILTIN, "prim::awaitable_nowait"},
 };
 
-/* Class of a context manager. Null if it is none, or if the unit has no class for it. */
+/* Returns the class of a context manager. Null if it is none, or if the unit has no class for it. */
 static const Type *
 torch_context(Emit *e, const char *space, const char *name)
 {
@@ -354,7 +355,7 @@ tensor_attr(Emit *e, Range at, Value *v, const char *name)
 	return 0;
 }
 
-/* x.float() and the like are x.to(dtype). */
+/* x.float() and the like are calls x.to(dtype). */
 static Sugar *
 tensor_cast(Emit *e, Value *v, const char *name)
 {
@@ -567,7 +568,7 @@ sugar_attr(Emit *e, Range at, Sugar *s, const char *name)
 	     hint);
 }
 
-/* Whether `self.x = v` declares x: in the __init__ of a class without annotations. */
+/* Whether `self.x = v` declares x: it does in the __init__ of a class without annotations. */
 static bool
 declares(Emit *e, Value *self)
 {
@@ -712,7 +713,7 @@ static_item(Emit *e, Range at, Sugar *s, int64_t i)
 	return sugar_value(e, emit_node(e, at, "prim::TupleIndex", s->v->type->of[i], 2, in));
 }
 
-/* Item of a range at an index. A range of two items has start and step but no end: that of enumerate. */
+/* Emits the item of a range at an index. A range of two items has start and step but no end, for enumerate. */
 static Value *
 range_item(Emit *e, Range at, Sugar *s, Value *index)
 {

@@ -16,7 +16,7 @@ typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
 	bool    *live;           /* whether the value is live, by value id */
-	/* whether the node, or a node inside it, has an effect or writes to outside memory, by node id */
+	/* Whether the node, or a node inside it, has an effect or writes to outside memory, by node id. */
 	bool    *effects;
 	int64_t  nmark;          /* number of nodes and values marked so far */
 } Dce;

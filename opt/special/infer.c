@@ -22,7 +22,7 @@ may_fold(Scope *c, const Node *n)
 {
 	if (node_has_effect(n) || node_writes(n))
 		return false;
-	/* not folded, since matrix products read the bytes */
+	/* Not folded, since matrix products read the bytes. */
 	if (node_is(n, prim_dequantize) || node_is(n, prim_dequantized_rows))
 		return false;
 	for (int i = 0; i < n->nout; i++)

@@ -64,7 +64,7 @@ void    spec_block(Spec *, Scope *, Block *);                    /* evaluates th
 bool    spec_lies_like(const RtTensor *, const RtTensor *);      /* do they have the same sizes and strides? */
 void    spec_lies_in_model(Spec *, const Value *, RtTensor *);       /* in the model the value is this tensor */
 void    spec_alter(Spec *, const Value *);      /* in the model the value is a contiguous tensor */
-/* marks results of m, which were just inferred, if the model has another layout for them */
+/* Marks results of m, which were just inferred, if the model has another layout for them. */
 void    spec_mark_altered(Spec *, const Node *m);
 bool    spec_is_view(const Node *);             /* is it a view that depends on dims, and not on strides? */
 /* Returns the result that m has if its inputs have the model's layouts.  Null if it is not known. */
@@ -101,10 +101,10 @@ void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* likewise for
 
 /* ---- layouts.c --------------------------------------------------------------------------------------------------- */
 
-/* value of input i in the new graph, in a layout that the node can read */
+/* Value of input i in the new graph, in a layout that the node can read. */
 Value  *spec_argument(Spec *, Scope *, const Node *, int i);
 Value  *spec_body_argument(Spec *, Scope *, const Node *, int i);
-/* the value in the model's layout, for one that leaves the graph */
+/* The value in the model's layout, for one that leaves the graph. */
 Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);
 /* Returns v in channels last, the layout that convolutions read.  grows: whether the convolution's result has more
  * pixels than v. */
@@ -217,7 +217,7 @@ Value  *spec_phases_joined(Spec *, Scope *, const Transposed *, Value *z, Range)
 bool    spec_stored_already(Spec *, Scope *, Node *n);
 /* Leaves out n, a clone that only the write after it uses.  The write emits the clone if it needs it. */
 bool    spec_left_out(Spec *, Scope *, Node *n);
-/* computes n, an in-place operator, as a value; false if that is impossible */
+/* Computes n, an in-place operator, as a value; false if that is impossible. */
 bool    spec_write(Spec *, Scope *, Node *n);
 
 /* ---- distances.c ------------------------------------------------------------------------------------------------- */
