@@ -1,8 +1,8 @@
 /* rt/all.c - full tables of instructions and of functions for values of every kind
  *
- * A program defines these tables itself, without entries that it does not need (codegen/program/cgen.c: put_parts).
- * Then this file is not linked, nor are functions that only these tables refer to.  ops/parts.c: those of operators.
- */
+ * A program defines these tables itself, without the entries that it does not need (codegen/program/cgen.c: put_parts).
+ * Then neither this file nor the functions that only these tables refer to are linked. The tables for operators are in
+ * ops/parts.c. */
 #include "program.h"
 
 const RtLazy *const rt_lazy = &rt_lazy_all;

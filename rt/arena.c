@@ -1,10 +1,9 @@
 /* rt/arena.c - the memory of one compile, freed at once
  *
- * An arena is a chain of chunks; memory is allocated from the newest and not freed before the end.  An Arena passed by
- * value is scratch memory: when the callee returns, the original allocates the same memory again.  A chunk that the
- * copy had to add stays linked behind the one that it followed and is reused, so nothing leaks; for this the original
- * needs a chunk, which arena_take(&a, 0) ensures.
- */
+ * An arena is a chain of chunks. Memory is allocated from the newest chunk and not freed before the end. An Arena
+ * passed by value is scratch memory: when the callee returns, the original allocates the same memory again. A chunk
+ * that the copy had to add stays linked behind the one that it followed and is reused, so nothing leaks. For this the
+ * original needs a chunk, which arena_take(&a, 0) ensures. */
 #include "base.h"
 
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 
 struct ArenaChunk {
 	ArenaChunk *older, *newer;
-	int64_t     room;      /* bytes behind the header */
+	int64_t     room;      /* number of bytes behind the header */
 };
 
 enum { ALIGN = 16, HEADER = (sizeof(ArenaChunk) + ALIGN - 1) / ALIGN * ALIGN };
@@ -55,7 +54,7 @@ chunk_new(int64_t room, ArenaChunk *older)
 	c->newer = 0;
 	c->room = room;
 	if (older) {
-		if (older->newer) {              /* too small for this request: keep it behind the new one */
+		if (older->newer) {              /* too small for this request: keeps it behind the new one */
 			c->newer = older->newer;
 			c->newer->older = c;
 		}

@@ -1,8 +1,7 @@
-/* rt/args.c - arguments from the arrays of an .npz, results to arrays
+/* rt/args.c - reads arguments from the arrays of an .npz, and writes results to arrays
  *
- * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.
- * Every array that is read is marked, so that an unknown key is found.  Writing is driven by the value.
- */
+ * Reading follows the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`. Every
+ * array that is read is marked, so that unknown keys are found. Writing follows the value. */
 #include "host.h"
 #include "base.h"
 
@@ -15,8 +14,8 @@ typedef struct RtReader {
 	RtCx *cx;
 	const RtArrays *in;
 	bool *used;
-	int next;                  /* index of the array behind the last one found: the next part of a list */
-	bool no_input;             /* no file of arrays was given */
+	int next;    /* index of the array after the last one found, which is probably the next part of a list */
+	bool no_input;             /* whether no file of arrays was given */
 	const RtParam *param;      /* the argument that is being read */
 } Reader;
 
@@ -37,7 +36,7 @@ find_array(Reader *r, const char *key)
 	return a;
 }
 
-/* The part of the key after `prefix.`.  Null: the key does not begin with it. */
+/* Returns the part of the key after `prefix.`. Null if the key does not begin with it. */
 static const char *
 below(const char *key, const char *prefix)
 {
@@ -55,7 +54,7 @@ given(const Reader *r, const char *key)
 	return false;
 }
 
-/* The number of parts of a list: 1 + the largest index in keys `key.INDEX`. */
+/* Returns the number of parts of a list: 1 + the largest index in keys `key.INDEX`. */
 static int64_t
 count_parts(const Reader *r, const char *key)
 {
@@ -109,7 +108,7 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 
 /* ---- single values ---------------------------------------------------------------------------------------------- */
 
-/* A copy of t with these strides.  Along a dim of stride 0 it repeats t's first element. */
+/* Returns a copy of t with these strides. Along a dim of stride 0 it repeats t's first element. */
 static RtTensor *
 with_strides(RtCx *cx, RtTensor *t, const int64_t *strides)
 {
@@ -156,8 +155,8 @@ read_tensor_arg(Reader *r, const RtType *t, const char *key, IValue *out)
 	return RT_OK;
 }
 
-/* Does an array of category c convert to a number of this kind?  It does where Python's int, float, bool or complex
- * accepts such a number: True is 1, and any int or float has a truth value. */
+/* Whether an array of category c can be read as a number of this kind. The rule is that of Python's int, float, bool
+ * and complex: True is 1, and any int or float has a truth value. */
 static bool
 accepts_number(RtKind kind, char c)
 {
@@ -168,7 +167,7 @@ accepts_number(RtKind kind, char c)
 	return c == 'C' && kind != TYPE_INT && kind != TYPE_BOOL && kind != TYPE_FLOAT;
 }
 
-/* Element i of a contiguous tensor, as a number of this kind. */
+/* Returns element i of a contiguous tensor as a number of this kind. */
 static IValue
 number_at(RtCx *cx, const RtTensor *t, RtKind kind, int64_t i)
 {
@@ -321,8 +320,8 @@ read_list_arg(Reader *r, const RtType *t, const char *key, IValue *out, int dept
 	return status;
 }
 
-/* Reads a value of type Any.  A 0-d array of a number's dtype is a number; other arrays are texts or tensors.  Keys of
- * parts are a list of tensors. */
+/* Reads a value of type Any. A 0-d array with the dtype of a Python number is a number. Other arrays are texts or
+ * tensors. Keys of parts are a list of tensors. */
 static int
 read_any(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
@@ -351,7 +350,7 @@ read_tuple(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	bool by_field;
 	int status = RT_OK;
 
-	find_array(r, key);                     /* an array of shape (0,) may stand for an empty one */
+	find_array(r, key);                     /* an array of shape (0,) may stand for an empty list */
 	if (!(tuple = rt_tuple_new(r->cx, t->name ? t : 0, t->n)))
 		return RT_ERROR;
 	for (int i = 0; i < t->n && !status; i++) {
@@ -398,7 +397,7 @@ read_key(Reader *r, const RtType *t, const char *text, IValue *out)
 	return good ? RT_OK : rt_raise(r->cx, "argument '%s': '%s' is no key of the dict", r->param->name, text);
 }
 
-/* Is the key x.strides, where x is an array? */
+/* Whether the key is x.strides, where x is an array. */
 bool
 rt_is_strides(const RtArrays *in, const char *key)
 {
@@ -412,7 +411,7 @@ rt_is_strides(const RtArrays *in, const char *key)
 	return is;
 }
 
-/* Does a value of this type have one array?  The array's key may then contain dots. */
+/* Whether a value of this type has exactly one array. The array's key may then contain dots. */
 static bool
 is_leaf(const RtType *t)
 {
@@ -489,8 +488,8 @@ read_object(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return status;
 }
 
-/* Is the array's dtype the natural one of this type?  Several types of a union may be able to read the same array.
- * Null: there are only arrays of parts, which containers read. */
+/* Whether the array has the natural dtype of the type, because several types of a union may be able to read it. If a is
+ * null, there are only arrays of parts: then the type must be a container. */
 static bool
 is_meant(const RtArray *a, const RtType *t)
 {
@@ -515,7 +514,7 @@ all_used(const Reader *r, const char *key)
 	return all;
 }
 
-/* Reads the first type of the union that accepts all arrays of the key.  Tries the types of is_meant first. */
+/* Reads the first type of the union that accepts all arrays of the key. Tries types of is_meant first. */
 static int
 read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
@@ -685,7 +684,7 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 				    : write_parts(cx, a, key, l->v, l->n, depth);
 }
 
-/* Prints a number as Python does: with the fewest digits that read back as the same number. */
+/* Appends a number as Python prints it: with the fewest digits that read back as the same number. */
 static void
 put_repr(Buf *b, double f)
 {

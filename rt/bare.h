@@ -1,13 +1,12 @@
-/* rt/bare.h - support for generated code without the runtime: needs only C11's types, and libm for some kernels
+/* rt/bare.h - support for generated code without the runtime; needs only C11's types, and libm for some kernels
  *
- * The generated text defines these before it includes this header:
+ * The generated text defines these macros before it includes this header:
  *
- *     KILN_STATE    bytes of an instance's own tensors
- *     KILN_ARENA    bytes of planned memory
- *     KILN_SCRATCH  most bytes of scratch memory of a kernel
+ *     KILN_STATE    number of bytes of an instance's own tensors
+ *     KILN_ARENA    number of bytes of planned memory
+ *     KILN_SCRATCH  largest number of bytes of scratch memory of a kernel
  *     KILN_ARGS     largest number of addresses that a kernel takes
- *     KILN_POOL     whether kernels may run in several threads
- */
+ *     KILN_POOL     whether kernels may run in several threads */
 #ifndef RT_BARE_H
 #define RT_BARE_H
 
@@ -21,30 +20,30 @@
 
 #define RT_BARE
 
-#ifdef __GNUC__                          /* a kernel need not use all that is shared */
+#ifdef __GNUC__                          /* avoids warnings: a program need not use all functions of this header */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
 /* ---- instances --------------------------------------------------------------------------------------------------- */
 
-enum { BARE_OK, BARE_RAISED, BARE_ARGUMENT, BARE_BUSY = 6 };     /* as in NAME.h */
+enum { BARE_OK, BARE_RAISED, BARE_ARGUMENT, BARE_BUSY = 6 };     /* values of NAME.h */
 
 #define BARE_LINES(bytes) (((size_t)(bytes) + 63) & ~(size_t)63)
 #define BARE_HEAD BARE_LINES(sizeof(Bare))
-#define BARE_BEHIND (BARE_LINES(KILN_STATE) + BARE_LINES(KILN_ARENA))    /* scratch memory of each part follows */
+#define BARE_BEHIND (BARE_LINES(KILN_STATE) + BARE_LINES(KILN_ARENA))    /* offset of the scratch memory from `state` */
 
 /* An instance, at the start of its memory.  Its state, its arena and the kernels' scratch memory follow it. */
 typedef struct Bare {
 	int   busy, began;
 	int   status;            /* status of the last call */
-	int   parts;             /* most parts of a parallel loop */
+	int   parts;             /* largest number of parts of a parallel loop */
 	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void *pool;
 	char *state, *arena, *scratch;
 } Bare;
 
-typedef struct BareOptions {             /* NAME_options, member by member */
+typedef struct BareOptions {             /* NAME_options, with the same members */
 	int   threads;
 	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
 	void *pool;
@@ -58,7 +57,7 @@ static int  bare_exchange(int *at, int v) { const int was = *at; *at = v; return
 static void bare_store(int *at, int v) { *at = v; }
 #endif
 
-/* A message about wrong options.  Null: they are valid. */
+/* Returns a message about wrong options. Null if they are valid. */
 static const char *
 bare_refusal(const BareOptions *o)
 {
@@ -124,11 +123,11 @@ bare_leave(Bare *m, int status)
 
 typedef struct BareFunction {
 	int  (*run)(Bare *, const void *const *in, void *const *out);
-	void (*begin)(Bare *);           /* initializes the instance at its first call, or null */
+	void (*begin)(Bare *);    /* initializes the instance at its first call; null if nothing is to be initialized */
 	int    nin, nout;
 } BareFunction;
 
-/* Returns BARE_ARGUMENT if an argument or a result is null. */
+/* Calls a function of the model. Returns BARE_ARGUMENT if an argument or a result is null. */
 static int
 bare_call(const BareFunction *f, Bare *m, const void *const *in, void *const *out)
 {
@@ -159,15 +158,15 @@ bare_error(const Bare *m)
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* The scratch memory of the running kernel.  Its address stands before the kernel's addresses; the compiler knows the
- * most bytes that any kernel asks for. */
+/* Returns the scratch memory of the running kernel. Its address is stored before the kernel's addresses. The loop never
+ * runs: it tells the compiler that no kernel asks for more than KILN_SCRATCH bytes. */
 #define rt_thread_scratch(bytes) bare_scratch((int64_t)(bytes), arg)
 
 static inline void *
 bare_scratch(int64_t bytes, void *p)
 {
 	while (bytes > KILN_SCRATCH)
-		;                                /* a bug of Kiln; no way to report it */
+		;                                /* a bug of Kiln, which cannot be reported here */
 	return bytes > 0 ? ((void **)p)[-1] : p;
 }
 
@@ -179,7 +178,7 @@ typedef struct BareLaunch {
 	int     parts, np;
 } BareLaunch;
 
-/* Runs part i of a loop.  Each part has its own scratch memory. */
+/* Runs part i of a parallel loop. Each part has its own scratch memory. */
 static void
 bare_part(void *arg, int i)
 {
@@ -192,7 +191,8 @@ bare_part(void *arg, int i)
 	l->kernel(l->np ? own + 1 : l->p, begin, end);
 }
 
-/* np: number of addresses at p; p[-1] is the scratch memory.  0: the kernel takes no addresses. */
+/* Runs a kernel for all of [0, n). np is the number of addresses at p, and p[-1] is the scratch memory. np is 0 if the
+ * kernel takes no addresses. */
 static void
 bare_launch(Bare *m, void (*kernel)(void *arg, int64_t begin, int64_t end), void **p, int np, int64_t n, int64_t grain)
 {

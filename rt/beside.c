@@ -1,5 +1,4 @@
-/* rt/beside.c - maps the file of weights beside a program; linked only into programs that have such a file
- */
+/* rt/beside.c - maps the file of weights beside a program; only programs with such a file link it */
 #include "base.h"
 #include "program.h"
 
@@ -11,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PARTS = 16, PART = 4096 };        /* number and bytes of the sample's parts */
+enum { PARTS = 16, PART = 4096 };        /* number of the sample's parts; number of bytes of a part */
 
 RtWeightsHead
 rt_weights_head(int64_t bytes, uint64_t hash)
@@ -32,7 +31,7 @@ rt_weights_sample(const char *at, int64_t bytes)
 	return h * 31 + hash_bytes(at + bytes - PART, PART);
 }
 
-/* Sets path to the file of weights in the program's folder. */
+/* Sets path to that of the file of weights in the program's folder. */
 static void
 put_path(Buf *path, const RtProgram *p)
 {
@@ -45,7 +44,7 @@ put_path(Buf *path, const RtProgram *p)
 	buf_puts(path, p->weights_file);
 }
 
-/* Maps the file.  Null: raised, as it does not exist or has another length. */
+/* Maps the file. Null, with an error raised, if it does not exist or has another length. */
 static const char *
 map(RtCx *cx, const char *path, int64_t bytes)
 {
@@ -67,7 +66,7 @@ map(RtCx *cx, const char *path, int64_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Raises an error if these are not the program's weights. */
+/* Raises an error if the file does not contain the program's weights. */
 static int
 check(RtCx *cx, const RtProgram *p, const char *name, const char *at, bool all)
 {

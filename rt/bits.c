@@ -1,19 +1,18 @@
 /* rt/bits.c - lazy conjugate and negative views: their elements are the conjugates or negatives of those stored
  *
- * conj() of a complex tensor is a view with RT_CONJ; the imaginary part of that view has RT_NEG.  View and tensor see
- * each other's writes.  Most kernels ignore the bits: the caller passes copies of such arguments without bits, and
- * copies back what the kernel writes.  Only kernels that make views, or read no elements, get the argument itself.
+ * conj() of a complex tensor is a view with RT_CONJ. The imaginary part of that view has RT_NEG. View and tensor see
+ * each other's writes. Most kernels ignore the bits: the caller passes copies of such arguments without bits, and
+ * copies back what the kernel writes. Only kernels that make views, or read no elements, get the argument itself.
  * op_use (ir/op.c) decides this for each argument from the schema.
  *
  * The copies of copy.c resolve the bits of their source and respect those of their target.
  *
- * A program in which nothing makes such a view does not link this file.
- */
+ * A program in which nothing makes such a view does not link this file. */
 #include "rt.h"
 
 enum { ARGS = 16 };
 
-/* Negates one number in place.  Floats of every kind have the sign in their last bit. */
+/* Negates one number in place. Floats of every kind have their sign in the highest bit. */
 static void
 negate(RtDtype dtype, char *p)
 {
@@ -42,7 +41,7 @@ apply_bits(RtTensor *t, unsigned bits)
 			at += rest % t->dims[d] * t->strides[d];
 		p = rt_data(t) + at * rt_dtypes[t->dtype].bytes;
 		if (!complex || neg != ((bits & RT_CONJ) != 0))
-			negate((RtDtype)t->dtype, p);                /* of a complex number, only the imaginary part */
+			negate((RtDtype)t->dtype, p);    /* negates only the imaginary part of a complex number */
 		if (complex && neg)
 			p[half - 1] = (char)(p[half - 1] ^ 0x80);
 	}
@@ -64,7 +63,7 @@ resolved_list(RtCx *cx, const RtList *from)
 	return l;
 }
 
-/* A copy of v without bits, as a temporary.  None: an error was raised. */
+/* Returns a copy of v without bits, which is released like scratch memory. None if an error was raised. */
 static IValue
 resolved(RtCx *cx, IValue v)
 {

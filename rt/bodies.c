@@ -1,7 +1,6 @@
-/* rt/bodies.c - implementations of instructions on values, for the interpreter and for specialized code
+/* rt/bodies.c - implements instructions on values, for the interpreter and for specialized code
  *
- * A body borrows its inputs in[] and puts new references in out[]; after an error out[] holds none.
- */
+ * A body borrows its inputs in[] and stores new references in out[]. After an error, out[] contains no references. */
 #include "rt.h"
 #include "base.h"
 
@@ -106,8 +105,8 @@ may_be_none(const RtType *t)
 	return !t || t->kind == TYPE_NONE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_ANY || t->kind == TYPE_UNION;
 }
 
-/* A slot is None until it is set.  Reading it before that is an error if its type has no None: code was compiled for
- * that type. */
+/* Reads a slot. A slot is None until it is set. Reading it before that is an error if its type excludes None, because
+ * code was compiled for that type. */
 int
 rt_body_get(RtCx *cx, RtWhat what, const IValue *in, int nin, IValue *out, int nout)
 {
@@ -195,7 +194,7 @@ rt_body_wait(RtCx *cx, RtWhat what, const IValue *in, int nin, IValue *out, int 
 	return rt_wait_for(cx, in[0], what.type, out);
 }
 
-/* in: the message; the name of the exception's class, or None */
+/* Raises an exception. `in` has the message, and the name of the exception's class or None. */
 int
 rt_body_raise(RtCx *cx, RtWhat what, const IValue *in, int nin, IValue *out, int nout)
 {

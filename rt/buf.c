@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for n more bytes and the final 0.  Returns how many bytes fit: fewer than n if the text may be cut. */
+/* Makes room for n more bytes and the final 0. Returns the number of bytes that fit, which is less than n if the text
+ * may be cut. */
 static int64_t
 reserve(Buf *b, int64_t n)
 {
@@ -80,15 +81,15 @@ buf_printf(Buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Used for text of archives in messages.  Replaces control characters other than tab and newline, C1 controls in UTF-8,
- * and marks of text direction by '?'. */
+/* Appends n bytes, for text of archives in messages. Writes '?' for control characters other than tab and newline, for
+ * C1 controls in UTF-8, and for marks of text direction. */
 void
 buf_clean(Buf *b, const char *s, int64_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	int64_t bad;
 
-	buf_add(b, "", 0);                       /* an empty text is "" */
+	buf_add(b, "", 0);                       /* even an empty text is a string, not null */
 	for (int64_t i = 0; i < n; i += bad ? bad : 1) {
 		bad = 0;
 		if ((p[i] < ' ' && p[i] != '\t' && p[i] != '\n') || p[i] == 127)

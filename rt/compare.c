@@ -1,10 +1,9 @@
-/* rt/compare.c - are two results the same?
+/* rt/compare.c - compares two results
  *
- * Structure, dtypes, shapes, integers and text must be equal.  Floating numbers may differ by the tolerances of their
- * dtype.  One tolerance is relative to the number.  The other is absolute, or relative to the tensor's largest finite
- * number if that is more than one: reordered sums differ in proportion to their terms, even if the terms cancel.
- * NaN equals NaN.  The first difference is named by its key in an .npz.  Printed text is compared word by word.
- */
+ * Structure, dtypes, shapes, integers and text must be equal. Floating numbers may differ by the tolerances of their
+ * dtype. One tolerance is relative to the number. The other one is absolute, or relative to the tensor's largest finite
+ * number if that is more than one: reordered sums differ in proportion to their terms, even if the terms cancel. NaN
+ * equals NaN. The first difference is named by its key in an .npz. Printed text is compared word by word. */
 #include "host.h"
 #include "base.h"
 
@@ -24,7 +23,7 @@ rt_tolerance(RtDtype d, double *relative, double *absolute)
 	case RT_bf16:             *relative = 4e-2, *absolute = 1e-2; break;
 	case RT_f32: case RT_c64: *relative = 2e-4, *absolute = 2e-5; break;
 	case RT_f64: case RT_c128: *relative = 1e-6, *absolute = 1e-8; break;
-	case RT_f8_e4m3fn: case RT_f8_e4m3fnuz: *relative = 0.125, *absolute = 0x1p-9; break;      /* one unit */
+	case RT_f8_e4m3fn: case RT_f8_e4m3fnuz: *relative = 0.125, *absolute = 0x1p-9; break;      /* one ulp */
 	case RT_f8_e5m2: case RT_f8_e5m2fnuz: *relative = 0.25, *absolute = 0x1p-16; break;
 	default:                  *relative = *absolute = 0; break;
 	}
@@ -60,7 +59,7 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 	buf_puts(b, "]");
 }
 
-/* The largest magnitude of the finite numbers and parts of complex numbers; at least 1. */
+/* Returns the largest magnitude of the finite numbers; real and imaginary parts count as numbers. At least 1. */
 static double
 largest_magnitude(RtDtype d, const char *p, int64_t n)
 {
@@ -253,7 +252,7 @@ rt_close(RtCx *cx, const char *name, IValue got, IValue want, struct Buf *why)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* The length of the floating number at s.  0: there is none. */
+/* Returns the length of the floating number at s. 0 if there is none. */
 static int64_t
 float_at(const char *s, double *out)
 {

@@ -1,9 +1,8 @@
-/* rt/copy.c - elements from one tensor into another, and numbers into tensors
+/* rt/copy.c - copies elements from one tensor to another, and numbers to tensors
  *
- * A copy first orders the dims by the destination's strides and merges neighbouring dims where both sides allow it.
- * The innermost dim is then a row.  If the source is dense along another dim (a transpose), rows are cut into tiles
- * that fit in a cache.  Rows that are too short for a call each are copied in blocks, column by column.
- */
+ * A copy first orders the dims by the destination's strides and merges neighbouring dims if both sides allow it.
+ * Elements along the innermost dim form a row. If the source is dense along another dim (a transpose), rows are cut
+ * into tiles that fit in a cache. Rows that are too short for a call each are copied in blocks, column by column. */
 #include "rt.h"
 #include "base.h"
 
@@ -15,13 +14,13 @@
 enum { GRAIN = 32768, TILE = RT_LIMIT_COPY_TILE, SHORT = RT_LIMIT_COPY_SHORT, COLUMN = RT_LIMIT_COPY_COLUMN };
 
 typedef struct Plan {
-	int     n;                       /* dims, at least 1 */
+	int     n;                       /* number of dims, at least 1 */
 	int64_t dim[RT_MAX_RANK + 1];
 	int64_t to[RT_MAX_RANK + 1], from[RT_MAX_RANK + 1];   /* strides in bytes */
 	char   *dst;
 	const char *src;
 	RtDtype dtype, src_dtype;
-	int64_t block, tile;             /* rows of dim[n-2] in a block; elements of a row in a tile */
+	int64_t block, tile;    /* number of rows of dim[n - 2] in a block; number of elements of a row in a tile */
 	bool    across;                  /* whether blocks are copied column by column */
 } Plan;
 
@@ -69,8 +68,8 @@ plan_merge(Plan *p)
 	p->n = n;
 }
 
-/* Plans to copy by columns if rows are short, or shorter than a tile and not dense in the source.  Columns run along a
- * dim that is dense in the source, or else along the longest one.  Returns whether it did. */
+/* Plans to copy by columns if rows are short, or if they are shorter than a tile and not dense in the source. Columns
+ * run along a dim that is dense in the source, or else along the longest one. Returns whether it has done so. */
 static bool
 plan_columns(Plan *p)
 {
@@ -90,7 +89,7 @@ plan_columns(Plan *p)
 	return p->across = true;
 }
 
-/* If the source is dense along another dim, moves that dim next to the last one and plans tiles. */
+/* If the source is dense along another dim, moves that dim next to the last one, and plans tiles. */
 static void
 plan_tiles(Plan *p)
 {
@@ -111,7 +110,7 @@ plan_tiles(Plan *p)
 
 RT_FAST
 
-/* Transposes squares of 16 bytes by as many elements, by interleaving halves of vectors. */
+/* Defines functions that transpose a square of 16 bytes by as many elements, by interleaving halves of vectors. */
 #if defined __GNUC__ && !defined __TINYC__
 #define TURN(name, T, N, LOW, HIGH) \
 	static void \
@@ -151,8 +150,8 @@ TURN(turn_8, uint64_t, 2, LOW8, HIGH8)
 
 RT_SMALL
 
-/* Transposes a tile of `rows` rows of n elements, dense on both sides, by whole squares.  Returns the number of rows
- * that it has copied. */
+/* Transposes a tile of `rows` rows of n elements, dense on both sides, by whole squares. Returns the number of rows
+ * copied. */
 static int64_t
 turn_tile(const Plan *p, char *d, const char *s, int64_t rows, int64_t n)
 {
@@ -201,7 +200,7 @@ copy_rows(const Plan *p, char *d, const char *s, int64_t n)
 	}
 }
 
-/* Copies blocks [beg, end).  Block b has the outer index b / per and begins at row (b % per) * block. */
+/* Copies blocks [beg, end). Block b has the outer index b / per and begins at row (b % per) * block. */
 static void
 copy_blocks(void *arg, int64_t beg, int64_t end)
 {
@@ -274,7 +273,7 @@ check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
 	return RT_ERROR;
 }
 
-/* Computes the source's stride in bytes for each dim of dst; 0 where it is broadcast. */
+/* Computes the source's stride in bytes for each dim of dst. The stride is 0 along broadcast dims. */
 static int
 broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
 {
@@ -315,7 +314,7 @@ copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim)) {
 			if (bits)
 				rt_lazy->apply(dst, bits);
-			return RT_OK;                                  /* a copy onto itself */
+			return RT_OK;                                  /* nothing to do: a copy onto itself */
 		}
 		if (!(own = rt_clone(cx, src)) || broadcast(cx, &p, dst, own)) {
 			rt_tensor_release(own);
@@ -340,7 +339,7 @@ rt_copy_into(RtCx *cx, RtTensor *dst, RtTensor *src)
 	return copy_into(cx, dst, src, true);
 }
 
-/* A new tensor with src's elements and the given strides (null: contiguous). */
+/* Returns a new tensor with src's elements and the given strides. Contiguous if strides is null. */
 static RtTensor *
 copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
 {
@@ -402,7 +401,7 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	}
 }
 
-/* Range of the numbers that an element can hold, and the type's name in C++.  Null: any number. */
+/* Range of the numbers that an element can hold, and the type's name in C++. The name is null if every number fits. */
 static const struct Limits { const char *type; double low, high; } limits[RT_NDTYPE] = {
 	[RT_u8]   = { "uint8_t", -255, 255 },
 	[RT_i8]   = { "int8_t", -128, 127 },

@@ -1,8 +1,7 @@
-/* rt/cpu.c - can the code of a program run on this processor?
+/* rt/cpu.c - tests whether the code of a program can run on this processor
  *
- * The check comes before any of that code.  Therefore this file, and all code that runs earlier, is compiled for the
- * least processor of its kind.
- */
+ * The test runs before any of that code. Therefore this file, and all code that runs earlier, is compiled for the
+ * lowest processor of its kind. */
 #include "program.h"
 
 #include <stdio.h>
@@ -13,12 +12,13 @@ typedef struct Feature { char name[17]; uint8_t word, bit, wants; } Feature;
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 #include <cpuid.h>
 
-enum { ONE_C, SEVEN_B, SEVEN_C, SEVEN_D, SEVEN_1_A, MORE_C, NWORD };     /* leaf and register of CPUID */
-/* Register state that the system has to save for a thread (bits of XCR0): none of these; 256-bit; 512-bit. */
+/* words of CPUID, each named by leaf and register */
+enum { ONE_C, SEVEN_B, SEVEN_C, SEVEN_D, SEVEN_1_A, MORE_C, NWORD };
+/* Register state that the system must save for a thread, as bits of XCR0: none of these, 256-bit, 512-bit. */
 enum { SSE, YMM = 0x6, ZMM = 0xe6 };
 enum { OSXSAVE = 1 << 27 };              /* bit of ONE_C: XCR0 can be read */
 
-/* Intel's manual, volume 1, 14.3 and 15.2. */
+/* From Intel's manual, volume 1, 14.3 and 15.2. */
 static const Feature features[] = {
 	{ "sse3", ONE_C, 0, SSE }, { "ssse3", ONE_C, 9, SSE }, { "sse4.1", ONE_C, 19, SSE },
 	{ "sse4.2", ONE_C, 20, SSE }, { "popcnt", ONE_C, 23, SSE }, { "movbe", ONE_C, 22, SSE },
@@ -33,7 +33,8 @@ static const Feature features[] = {
 	{ "avx512fp16", SEVEN_D, 23, ZMM }, { "fma4", MORE_C, 16, YMM }, { "xop", MORE_C, 11, YMM },
 };
 
-/* Reads all words at once: in a virtual machine a CPUID takes as long as a small kernel. */
+/* Reads all words at once, and returns the register state that the system saves. In a virtual machine a CPUID takes as
+ * long as a small kernel. */
 static unsigned
 ask(unsigned word[NWORD])
 {

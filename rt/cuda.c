@@ -1,9 +1,9 @@
 /*
  * The device: the CUDA driver found by dlopen, its module, and the constants that kernels read.
  *
- * The device's primary context is used, and one stream, which may be the caller's. The context is current only while
- * the driver is called, so that the calling thread keeps its own. What a program does when there is no driver, no
- * device, no code for it or too little memory, the caller decides: the error says which it is.
+ * Uses the device's primary context, and one stream, which may be the caller's. The context is current only while the
+ * driver is called, so that the calling thread keeps its own. The caller decides what a program does if there is no
+ * driver, no device, no code for it or too little memory. The error tells which of these is missing.
  */
 #include "base.h"
 #include "cuda.h"
@@ -64,14 +64,16 @@ find_device(RtCx *cx, RtCuda *c, const RtCudaWant *want)
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-/* Machine code runs on its own generation from its number on, PTX on everything from its number on. */
+/* Whether the device can run the image. Machine code runs on its own generation, from its number on. PTX runs on
+ * everything from its number on. */
 static bool
 image_fits(const RtCudaImage *i, int capability)
 {
 	return i->arch > 0 ? i->arch / 10 == capability / 10 && i->arch <= capability : -i->arch <= capability;
 }
 
-/* The best image behind `before` that fits: machine code of higher numbers first, then PTX. Null: there is none. */
+/* Returns the best image after `before` that fits: machine code with higher numbers first, then PTX. Null if there is
+ * none. */
 static const RtCudaImage *
 next_image(const RtCudaProgram *p, int capability, const RtCudaImage *before)
 {
@@ -140,7 +142,7 @@ aligned(int64_t n)
 	return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Lists the constants that kernels read, each storage once. Returns the bytes that they take. */
+/* Lists the constants that kernels read, each storage once. Returns the number of bytes that they need. */
 static int64_t
 list_constants(const RtCx *cx, RtCuda *c, const RtCudaProgram *p)
 {
@@ -192,7 +194,7 @@ send_constants(RtCx *cx, RtCuda *c, const RtCudaProgram *p)
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
-/* Reads cuda or cuda:1. False: the name is neither. *index is not changed if the name has no number. */
+/* Parses "cuda" or "cuda:1". Returns false if the name is neither. *index is not changed if the name has no number. */
 static bool
 read_device(const char *name, int *index)
 {
@@ -210,7 +212,8 @@ read_device(const char *name, int *index)
 	return true;
 }
 
-/* The program runs on the CPU, or, if the device was named, ends with the error. */
+/* Handles a missing device. If the user named the device, raises an error. Otherwise warns, and the program runs on the
+ * CPU. */
 static int
 no_device(RtCx *cx, const char *name)
 {
@@ -235,7 +238,7 @@ no_device(RtCx *cx, const char *name)
 	return name ? RT_ERROR : RT_OK;
 }
 
-/* Makes a stream and sends code and constants. The context is current. */
+/* Makes a stream, and sends code and constants to the device. The context must be current. */
 static int
 set_up(RtCx *cx, RtCuda *c, const RtProgram *p)
 {
@@ -268,7 +271,7 @@ rt_cuda_start(RtCx *cx, const RtProgram *p, const RtCudaWant *want)
 	return no_device(cx, want->name);
 }
 
-/* Frees what is on the device. */
+/* Frees all that the device holds for this program. */
 static void
 free_device(RtCuda *c)
 {

@@ -1,23 +1,22 @@
-/* rt/cuda.h - the device of a context; private to the files of this list
+/* rt/cuda.h - the device of a context; private to these files
  *
- *   cuda.c          the driver by dlopen, the module, constants, beginning and end
- *   cuda_memory.c   device memory, and which copy of a tensor is newer
- *   cuda_launch.c   kernels and moves of a specialization
- *   cuda_door.c     arguments and results of a library in the caller's device memory
- */
+ *    cuda.c          the driver by dlopen, the module, constants, start and end
+ *    cuda_memory.c   device memory, and which copy of a tensor is newer
+ *    cuda_launch.c   kernels and copies of a specialization
+ *    cuda_door.c     arguments and results of a library in the caller's device memory */
 #ifndef RT_CUDA_H
 #define RT_CUDA_H
 
 #include "program.h"
 
-typedef struct RtCudaBlock {     /* device memory, kept for the next call */
+typedef struct RtCudaBlock {     /* A block of device memory, which is kept for later calls. */
 	uint64_t at;
 	int64_t  bytes;
 	bool     used;
 } RtCudaBlock;
 
-typedef struct RtCudaConstant {  /* a constant that kernels read, on the device from the start */
-	RtStorage *storage;      /* a reference: no other tensor gets its address */
+typedef struct RtCudaConstant {  /* A constant that kernels read. It is on the device from the start. */
+	RtStorage *storage;      /* the constant's storage; a reference, so that no other tensor gets its address */
 	char      *host;
 	uint64_t   at;
 } RtCudaConstant;
@@ -27,21 +26,23 @@ typedef struct RtCuda {
 #include "cuda.def"
 #undef CUDA
 	void    *library, *context, *stream, *module;
-	int      index, device, capability;      /* 0, the driver's handle, 90 */
+	/* index of the device; the driver's handle; compute capability, such as 90 for 9.0 */
+	int      index, device, capability;
 	bool     foreign;                /* whether the stream is the caller's */
-	bool     sent, busy;             /* since the last wait: whether bytes were sent, anything was enqueued */
+	bool     sent, busy;    /* whether bytes were sent, and whether anything was enqueued, since the last wait */
 	bool     lazy;                   /* whether results stay on the device until the caller asks for them */
-	void   **function;               /* by kernel */
-	uint64_t constants, wrong;       /* wrong: an int that launches set, 0 between them */
-	RtCudaConstant *constant;        /* nconstant, in the order of host */
+	void   **function;               /* handles of the functions, by kernel */
+	/* device addresses of the constants, and of an int that launches set; the int is 0 between launches */
+	uint64_t constants, wrong;
+	RtCudaConstant *constant;        /* (nconstant) constants, ordered by the address of their host memory */
 	int      nconstant;
 	RtCudaBlock *block;
 	int      nblock;
-	RtCopy **copy;                   /* ncopy: of tensors outside of arenas */
+	RtCopy **copy;                   /* (ncopy) copies of tensors outside of arenas */
 	int      ncopy;
 } RtCuda;
 
-/* Returns from the function if a call of the driver fails. */
+/* Returns RT_ERROR from the function if a call of the driver fails. */
 #define RT_CUDA_TRY(cx, c, call, doing) \
 	do { \
 		const int code_ = (c)->call; \
@@ -51,28 +52,30 @@ typedef struct RtCuda {
 
 /* ---- cuda_memory.c ----------------------------------------------------------------------------------------------- */
 
-/* Raises the driver's error. doing: what it was asked to do, "allocate memory". */
+/* Raises the driver's error. `doing` names what the driver was asked to do, such as "allocate memory". */
 int rt_cuda_failed(RtCx *, const RtCuda *, int code, const char *doing);
-/* Makes the device's context current in this thread until rt_cuda_exit, which restores the one before. */
+/* Makes the device's context current in this thread until rt_cuda_exit, which restores the previous one. */
 int  rt_cuda_enter(RtCx *);
 void rt_cuda_exit(const RtCuda *);
-/* Binds mirror i of the frame to the copy of the buffer that begins at host. Null: an error was raised. */
+/* Binds mirror i of the frame to the copy of the buffer that begins at `host`, and returns the copy. Null if an error
+ * was raised. */
 RtCopy *rt_cuda_bind(RtCudaFrame *, int i, char *host);
-int  rt_cuda_send(RtCx *, RtCopy *);                     /* copies the bytes to the device, unless it has them */
-int  rt_cuda_fetch(RtCx *, RtCopy *);                    /* newer bytes to the host, which waits for them */
-void rt_cuda_newer(RtCopy *, int64_t from, int64_t to);  /* notes that the device has newer bytes */
-/* Fetches all of these bytes of the host that are newer on the device, and waits for them. */
+int  rt_cuda_send(RtCx *, RtCopy *);    /* copies the host's bytes to the device, unless the device has them */
+int  rt_cuda_fetch(RtCx *, RtCopy *);                    /* copies newer bytes to the host, and waits for them */
+void rt_cuda_newer(RtCopy *, int64_t from, int64_t to);  /* marks bytes [from, to) as newer on the device */
+/* Copies those of these bytes that are newer on the device to the host, and waits for them. */
 int  rt_cuda_fetch_bytes(RtCx *, const char *host, int64_t bytes);
 /* Waits for the stream. */
 int  rt_cuda_wait(RtCx *);
-/* A new copy of the bytes in the table, with device memory of its own.  storage: a reference is added; may be null.
- * Null: an error was raised. */
+/* Adds a copy of these bytes, with its own device memory, to the table. Adds a reference to the storage, which may be
+ * null. Returns null if an error was raised. */
 RtCopy *rt_cuda_add(RtCx *, RtStorage *, char *host, int64_t bytes);
-/* The same for the caller's device memory at `device`, whose bytes are newer than the host's. */
+/* Adds a copy over the caller's device memory at `device`. Its bytes are newer than the host's. */
 RtCopy *rt_cuda_lend(RtCx *, RtStorage *, uint64_t device);
-int  rt_cuda_own(RtCx *, RtCopy *);              /* moves a lent copy to device memory of the context's own */
-void rt_cuda_drop(RtCuda *, int i);              /* removes copy i from the table */
-uint64_t rt_cuda_detach(RtCuda *, const RtCopy *);       /* the same, but the caller owns the device memory */
+int  rt_cuda_own(RtCx *, RtCopy *);              /* moves a lent copy to device memory that the context owns */
+void rt_cuda_drop(RtCuda *, int i);              /* removes copy i from the table and frees its device memory */
+/* removes the copy from the table and returns its device memory, which the caller then owns */
+uint64_t rt_cuda_detach(RtCuda *, const RtCopy *);
 void rt_cuda_memory_free(RtCuda *);
 
 #endif

@@ -1,9 +1,8 @@
 /* rt/cuda_door.c - arguments and results of a library in the caller's device memory, without copies
  *
- * A tensor on the device has host memory, too, that nobody touches until the host computes with it.  Its RtCopy says
- * that the caller's device memory is newer.  Kernels find that copy as any other.  If the host writes the tensor, the
- * bytes are sent to the caller when the call ends.
- */
+ * A tensor on the device also has host memory, which is not used until the host computes with it. Its RtCopy marks the
+ * caller's device memory as newer. Kernels find this copy like any other. If the host writes the tensor, the bytes are
+ * sent to the caller's memory when the call ends. */
 #include "base.h"
 #include "cuda.h"
 #include "door.h"
@@ -42,7 +41,7 @@ over(RtCx *cx, uint64_t at, int64_t bytes, int64_t *offset)
 
 		if (m->lent || !m->storage || !device_holds(m, at, bytes))
 			continue;
-		/* It is a result of the call before, which the caller may have written. */
+		/* It is a result of the previous call, which the caller may have written to. */
 		rt_cuda_newer(m, 0, m->bytes);
 		rt_count_up(&m->storage->h);
 		*offset = (int64_t)(at - m->device) + (m->host - m->storage->data);
@@ -56,14 +55,14 @@ over(RtCx *cx, uint64_t at, int64_t bytes, int64_t *offset)
 	return NULL;
 }
 
-/* The device address of the storage's first byte, by one of its copies. */
+/* Returns the device address of the storage's first byte, computed from one of its copies. */
 static uint64_t
 base_of(const RtCopy *m)
 {
 	return m->device - (uint64_t)(m->host - m->storage->data);
 }
 
-/* Moves copies and tensors from one storage into another, which is `shift` bytes longer at its beginning. */
+/* Moves copies and tensors from one storage to another one, which has `shift` more bytes at its beginning. */
 static int
 move_storage(RtCx *cx, const RtArrays *given, RtStorage *from, RtStorage *to, int64_t shift)
 {
@@ -96,7 +95,7 @@ move_storage(RtCx *cx, const RtArrays *given, RtStorage *from, RtStorage *to, in
 	return RT_OK;
 }
 
-/* Gives two arguments that overlap on the device one storage. */
+/* Lets two arguments that overlap on the device share one storage. */
 static int
 join_copies(RtCx *cx, const RtArrays *given, const RtCopy *a, const RtCopy *b)
 {
@@ -151,7 +150,8 @@ bytes_of_span(const RtTensor *t)
 	return (last + 1) * rt_dtypes[t->dtype].bytes;
 }
 
-/* The copy of the tensor's bytes, which the device has when this returns. Null: an error was raised. */
+/* Returns the copy of the tensor's bytes. Sends the bytes to the device if it does not have them. Null if an error was
+ * raised. */
 static RtCopy *
 there(RtCx *cx, RtTensor *t)
 {
@@ -181,7 +181,7 @@ fetch(RtCx *cx, const RtTensor *t)
 	return status;
 }
 
-/* The copy as there(), in memory of the context's own. */
+/* Returns the same copy, but in device memory that the context owns. */
 static RtCopy *
 there_apart(RtCx *cx, RtTensor *t)
 {
@@ -210,7 +210,7 @@ show(RtCx *cx, RtTensor *t, RtDlTensor *dl)
 	return m ? RT_OK : RT_ERROR;
 }
 
-/* Copies in memory order, on the device if the result is there. */
+/* Copies the elements in memory order. The copy is made on the device if the result is there. */
 static int
 put_contiguous(RtCx *cx, RtTensor *from, uint64_t to)
 {
@@ -227,7 +227,7 @@ put_contiguous(RtCx *cx, RtTensor *from, uint64_t to)
 	return RT_OK;
 }
 
-/* Copies between any strides, on the host. */
+/* Copies the elements between any strides, on the host. */
 static int
 put_strided(RtCx *cx, RtTensor *from, RtTensor *to)
 {
@@ -259,7 +259,7 @@ put(RtCx *cx, RtTensor *from, RtTensor *to, const RtDlTensor *out)
 
 /* ---- results that the caller owns -------------------------------------------------------------------------------- */
 
-/* Device memory that outlives the instance. It holds the driver and the device's primary context. */
+/* A result in device memory that outlives the instance. It holds the driver and the device's primary context. */
 typedef struct Taken {
 	RtDlManaged managed;
 	RtCuda      driver;
@@ -283,14 +283,14 @@ free_taken(RtDlManaged *self)
 	free(taken);
 }
 
-/* Does nothing but the copy refer to the device memory, and nothing but the result to the tensor? */
+/* Whether only the copy refers to the device memory, and only the result to the tensor. */
 static bool
 is_only_user(const RtTensor *t, const RtCopy *m)
 {
 	return rt_refs(&t->h) == 1 && m->storage == t->storage && rt_refs(&m->storage->h) == 2;
 }
 
-/* Moves the copy's memory to `taken`, or copies it. */
+/* Moves the copy's device memory to `taken` if nothing else uses it. Otherwise copies it. */
 static int
 take_memory(RtCx *cx, const RtTensor *t, RtCopy *m, Taken *taken)
 {
@@ -367,7 +367,8 @@ references(const RtCuda *c, const RtStorage *s)
 	return n;
 }
 
-/* Ends the loan of copy i: the caller's memory gets what the host wrote. What the model keeps is copied. */
+/* Ends the loan of copy i. Sends what the host wrote to the caller's memory. Copies the tensor if the model keeps
+ * it. */
 static int
 return_lent(RtCx *cx, int i)
 {
@@ -407,7 +408,7 @@ give_all_back(RtCx *cx)
 	return status;
 }
 
-/* The error of the call stays if there is one. */
+/* Ends the call. If the call has raised an error, keeps that error. */
 static int
 end(RtCx *cx)
 {

@@ -1,7 +1,7 @@
-/* rt/cuda_info.c - what a specialization computes on the device and what on the host, as text and as JSON
+/* rt/cuda_info.c - lists the steps of a specialization that run on the device and those that run on the host, as text
+ * and JSON
  *
- * A program for the GPU carries these tables, so that a step that leaves the device is never silent.
- */
+ * A program for the GPU contains these tables, so that every step that leaves the device is reported. */
 #include "program.h"
 
 #include <stdio.h>

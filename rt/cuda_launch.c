@@ -1,5 +1,5 @@
 /*
- * Launches and moves of a specialization. Everything happens on one stream, in order; only copies to the host wait.
+ * Launches and copies of a specialization. All work is enqueued on one stream, in order. Only copies to the host wait.
  */
 #include "cuda.h"
 
@@ -8,7 +8,7 @@
 
 enum { BLOCK = 256, MOST_ARGS = 64, MOST_ROWS = 65535, SIZES = 64 };     /* SIZES: CU_SIZES of ops/cutile.h */
 
-/* Words of a launch: addresses and numbers, and the list of pointers to them that the driver takes. */
+/* Arguments of a launch: addresses, numbers and sizes, and the list of pointers to them that the driver takes. */
 typedef struct Words {
 	uint64_t address[MOST_ARGS];
 	double   number[MOST_ARGS];
@@ -39,7 +39,7 @@ take_args(RtCudaFrame *f, const RtCudaArg *args, int n, Words *w)
 	return RT_OK;
 }
 
-/* Reads whether a kernel met an index out of range. */
+/* Sets *wrong to whether a kernel met an index out of range. Waits for the stream. */
 static int
 read_wrong(RtCx *cx, int *wrong)
 {
@@ -97,7 +97,7 @@ rt_cuda_launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int
 	return RT_ERROR;
 }
 
-/* Bytes of one mirror into another, both on the device if the source is there. */
+/* Copies bytes from one mirror to another one. The copy is made on the device if the source's bytes are there. */
 int
 rt_cuda_move(RtCudaFrame *f, RtCudaPart to, RtCudaPart from, int64_t bytes)
 {

@@ -1,12 +1,14 @@
 /*
  * Device memory, and which copy of a tensor is newer.
  *
- * A copy is device memory that mirrors bytes of the host. A buffer of the arena has its place in the device's arena and
- * a copy for the call. Any other tensor (argument, result, state) has a copy in the context's table, found by its
- * address. That of a tensor which the caller does not get lives as long as its storage, so state stays on the device.
+ * An RtCopy is device memory that mirrors bytes of the host. A buffer of the arena has its place in the device's arena,
+ * and an RtCopy for the duration of the call. Any other tensor (argument, result, state) has an RtCopy in the context's
+ * table, which is found by its address. If the caller does not get the tensor, its RtCopy lives as long as its storage,
+ * so state stays on the device.
  *
- * Kernels make a range of bytes newer on the device. It is fetched when the host reads the buffer, or at the end of the
- * call if it belongs to an argument or a result. What the host may have written is sent again before a kernel reads it.
+ * Kernels make a range of bytes newer on the device. The range is fetched when the host reads the buffer, or at the end
+ * of the call if it belongs to an argument or a result. Bytes that the host may have written are sent again before a
+ * kernel reads them.
  */
 #include "cuda.h"
 
@@ -42,7 +44,7 @@ rt_cuda_exit(const RtCuda *c)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* A free block that is not much too large, or a new one. */
+/* Sets *at to a free block that is not much too large, or to a new one. */
 static int
 take_block(RtCx *cx, RtCuda *c, int64_t bytes, uint64_t *at)
 {
@@ -106,7 +108,7 @@ rt_cuda_send(RtCx *cx, RtCopy *m)
 	return RT_OK;
 }
 
-/* Begins to fetch newer bytes; the stream has to be waited for. */
+/* Begins to copy newer bytes to the host. Sets *wait if the stream must be waited for. */
 static int
 begin_fetch(RtCx *cx, RtCopy *m, bool *wait)
 {
@@ -188,7 +190,8 @@ rt_cuda_fetch_bytes(RtCx *cx, const char *host, int64_t bytes)
 	return end_fetch(cx, wait);
 }
 
-/* Leaves the bytes to a new copy: others of them, as parts or as parts of them, become invalid. */
+/* Prepares for a new copy of these bytes: fetches newer ones from all other copies that contain some of them, and marks
+ * those copies as stale. */
 static int
 forget_others(RtCx *cx, const char *host, int64_t bytes)
 {
@@ -202,7 +205,7 @@ forget_others(RtCx *cx, const char *host, int64_t bytes)
 	return RT_OK;
 }
 
-/* The storage of the frame's tensor i. Null: the tensor is an argument, or does not fill its storage. */
+/* Returns the storage of the frame's tensor i. Null if the tensor is an argument, or does not fill its storage. */
 static RtStorage *
 storage_of(const RtCudaFrame *f, int i, const char *host)
 {
@@ -212,7 +215,7 @@ storage_of(const RtCudaFrame *f, int i, const char *host)
 	return s && s->data == host && s->bytes >= f->place[i].bytes ? s : NULL;
 }
 
-/* A copy without device memory, after room was made for it in the table. Null: an error was raised. */
+/* Makes room in the table and returns a copy without device memory. Null if an error was raised. */
 static RtCopy *
 new_copy(RtCx *cx, RtStorage *storage, char *host, int64_t bytes)
 {
@@ -292,7 +295,7 @@ rt_cuda_detach(RtCuda *c, const RtCopy *m)
 	return at;
 }
 
-/* A new copy of the frame's buffer i in the table. */
+/* Adds a copy of the frame's buffer i to the table and returns it. */
 static RtCopy *
 add_buffer(RtCudaFrame *f, int i, char *host)
 {
@@ -304,7 +307,7 @@ add_buffer(RtCudaFrame *f, int i, char *host)
 	return m;
 }
 
-/* The constant that holds the address; null: no constant does. */
+/* Returns the constant that contains the address. Null if there is none. */
 static const RtCudaConstant *
 find_constant(const RtCuda *c, const char *host)
 {
@@ -349,7 +352,7 @@ rt_cuda_bind(RtCudaFrame *f, int i, char *host)
 	}
 	m->copy = find_copy(c, host, f->place[i].bytes);
 	if (m->copy && f->place[i].slot < 0 && !is_newer(m->copy) && !m->copy->lent)
-		m->copy->there = false;          /* the caller may have written its argument since */
+		m->copy->there = false;          /* the caller may have written to its argument since the last call */
 	if (!m->copy)
 		m->copy = add_buffer(f, i, host);
 	if (m->copy)
@@ -384,7 +387,7 @@ rt_cuda_written(RtCudaFrame *f, int i)
 		unbind(m);
 }
 
-/* ---- all that the host may read or write ------------------------------------------------------------------------- */
+/* ---- everything that the host may read or write ------------------------------------------------------------------ */
 
 static int
 fetch_table(RtCx *cx, bool *wait)
@@ -435,8 +438,8 @@ rt_cuda_leave(RtCx *cx)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-/* Is the copy of no use to later calls: of an argument, a result that was fetched, a storage that nobody refers to or
- * that has moved? */
+/* Whether later calls do not need the copy. This holds for an argument, for a result that was fetched, and for a
+ * storage that was moved or that nobody else refers to. */
 static bool
 is_unused(const RtCopy *m)
 {
@@ -477,7 +480,7 @@ rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
 	return RT_OK;
 }
 
-/* Is the copy's buffer an argument or a result that the caller reads on the host when the call ends? */
+/* Whether the copy belongs to an argument or a result that the caller reads on the host when the call ends. */
 static bool
 is_awaited(const RtCuda *c, const RtCopy *m)
 {
@@ -499,7 +502,8 @@ rt_cuda_finish(RtCudaFrame *f, bool all)
 	return end_fetch(f->cx, wait);
 }
 
-/* After an error: what was written before it stays written. The driver's own errors are not raised again. */
+/* Fetches newer bytes of all copies after an error, so that what was written before it stays written. Ignores errors of
+ * the driver. */
 static void
 save_table(RtCuda *c)
 {

@@ -1,9 +1,8 @@
-/* rt/cx.c - one call of a model: errors, results, scratch memory, arguments
+/* rt/cx.c - the state of one call of a model: errors, results, scratch memory, arguments
  *
- * Scratch memory is a stack of blocks.  rt_scratch_mark and rt_scratch_reset bracket each kernel: its scratch memory
- * and the tensors that it passed to rt_temp are released when it returns, even after an error.  Blocks are kept for
- * the next kernel.
- */
+ * Scratch memory is a stack of blocks. rt_scratch_mark and rt_scratch_reset bracket each kernel: its scratch memory and
+ * the tensors that it passed to rt_temp are released when it returns, even after an error. Blocks are kept for the next
+ * kernel. */
 #include "program.h"
 #include "base.h"
 #include "ops/quant.h"
@@ -19,7 +18,7 @@ struct ScratchBlock {
 };
 
 struct RtScratch {
-	ScratchBlock *top;        /* block that memory is taken from; newer blocks are empty */
+	ScratchBlock *top;        /* block from which memory is allocated; newer blocks are empty */
 	IValue *temp;
 	int     ntemp, cap;
 };
@@ -189,7 +188,8 @@ rt_mem_counted(RtCx *cx, int64_t bytes)
 	return h;
 }
 
-/* Takes planned memory for result i.  It is used once: a kernel that this kernel calls must not get it again. */
+/* Returns a tensor for result i in its planned memory. The memory is used once: kernels that this kernel calls must not
+ * get it again. */
 static RtTensor *
 planned(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 {
@@ -209,7 +209,7 @@ rt_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const i
 	if (cx->place && i < cx->nplace && cx->place[i].data && !cx->meta) {
 		if ((t = planned(cx, i, dtype, ndim, dims, strides)))
 			return t;
-		rt_clear_error(cx);                     /* larger than planned: use the heap */
+		rt_clear_error(cx);                     /* the result is larger than planned: it goes to the heap */
 	}
 	return rt_tensor_strided(cx, dtype, ndim, dims, strides);
 }
@@ -336,7 +336,8 @@ rt_scratch_reset(RtCx *cx, RtMark m)
 	}
 }
 
-/* Did a kernel without support for quantized tensors return one?  Such a tensor has no scale and zero point. */
+/* Whether a kernel that does not support quantized tensors has returned one. Such a tensor has no scale and zero
+ * point. */
 static bool
 lost_parameters(const IValue *out, int nout)
 {

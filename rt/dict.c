@@ -1,9 +1,8 @@
-/* rt/dict.c - dicts, in the order of insertion
+/* rt/dict.c - dicts, in insertion order
  *
- * As in rt/table.c, entries are in an array, and an open-addressed hash table has their indices.  A removed entry is
- * marked dead and keeps its slot until the next rebuild, when the array is full.  Keys are int, float, bool, complex,
- * str, tensors (by identity), enums, devices and tuples of these.
- */
+ * As in rt/table.c, entries are in an array, and an open-addressed hash table contains their indices. A removed entry
+ * is marked dead and keeps its slot until the next rebuild, when the array is full. Keys are int, float, bool, complex,
+ * str, tensors (by identity), enums, devices and tuples of these. */
 #include "rt.h"
 #include "base.h"
 
@@ -69,7 +68,7 @@ same_key(IValue a, IValue b)
 	}
 }
 
-/* The slot of the key, or the free slot for it. */
+/* Returns the slot of the key, or the free slot in which to insert it. */
 static int64_t
 find_slot(const RtDict *d, IValue key, uint64_t hash)
 {
@@ -96,7 +95,7 @@ rt_dict_new(RtCx *cx, const RtType *key, const RtType *value)
 	return d;
 }
 
-/* Makes room for one more entry; drops dead ones. */
+/* Makes room for one more entry, and drops dead entries. */
 static int
 rebuild(RtCx *cx, RtDict *d)
 {

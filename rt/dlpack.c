@@ -8,7 +8,7 @@ enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_
 	DL_F8_E5M2, DL_F8_E5M2FNUZ };
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 };
 
-/* DLPack's name of each dtype.  bits 0: DLPack has no such dtype. */
+/* DLPack's code of each dtype. bits is 0 if DLPack has no such dtype. */
 static const RtDlType types[RT_NDTYPE] = {
 	[RT_u8] = { DL_UINT, 8, 1 }, [RT_i8] = { DL_INT, 8, 1 }, [RT_i16] = { DL_INT, 16, 1 },
 	[RT_i32] = { DL_INT, 32, 1 }, [RT_i64] = { DL_INT, 64, 1 }, [RT_f16] = { DL_FLOAT, 16, 1 },
@@ -36,7 +36,8 @@ dtype_of(RtDlType t)
 	return d;
 }
 
-/* Computes the bytes from the first element to the end of the last.  False: overflow, or a negative size or stride. */
+/* Sets *bytes to the number of bytes from the first element to the end of the last one. Returns false on overflow, or
+ * if a size or stride is negative. */
 static bool
 span_of(const RtDlTensor *t, int item, int64_t *bytes)
 {
@@ -88,7 +89,8 @@ rt_dl_check_device(RtCx *cx, const char *key, const RtDlTensor *t)
 	return RT_OK;
 }
 
-/* A storage over the tensor's memory.  *offset: the offset in it of the first element, in bytes. */
+/* Returns a storage over the tensor's memory. Sets *offset to the offset in bytes of its first element in that
+ * storage. */
 static RtStorage *
 storage_over(RtCx *cx, const RtDlTensor *t, int64_t bytes, int64_t *offset)
 {

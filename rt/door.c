@@ -1,13 +1,12 @@
 /* rt/door.c - an instance of a program in the process of a library's user
  *
- * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the blocks that its calls
- * keep (rt_mem_switch), so that nothing of it remains in the threads that call it.  It serves one call at a time; a
- * second call gets DOOR_BUSY.  Every entry point begins with rt_door_enter and ends with rt_door_leave (turn.c).
- * Between them an error is in the context; rt_door_leave makes the instance's text of it.
+ * An instance is one RtCx with everything that it refers to: values, state, arena, threads, and the blocks that its
+ * calls keep (rt_mem_switch). So nothing of it remains in the threads that call it. It serves one call at a time; a
+ * second call gets DOOR_BUSY. Every entry point begins with rt_door_enter and ends with rt_door_leave (turn.c). Between
+ * them an error is in the context. rt_door_leave copies its text to the instance.
  *
- * Arguments are tensors over the caller's memory.  If one outlives the call, in a result or in the state, its memory is
- * copied (rt_keep_apart), so that nothing in an instance points to memory that the caller may free.
- */
+ * Arguments are tensors over the caller's memory. If one outlives the call, in a result or in the state, its memory is
+ * copied (rt_keep_apart), so that nothing in an instance points to memory that the caller may free. */
 #include "instance.h"
 
 #include <pthread.h>
@@ -38,7 +37,7 @@ say_warning(RtCx *cx, const char *text, int64_t n)
 	d->o.warn(d->o.arg, text, (size_t)n);
 }
 
-/* Sets up the caller's thread pool if there is one. */
+/* Prepares the use of the caller's thread pool, if there is one. Checks the number of threads. */
 static int
 find_threads(RtDoor *d)
 {
@@ -54,8 +53,8 @@ find_threads(RtDoor *d)
 	return RT_OK;
 }
 
-/* Allocates the memory of later calls by trial calls, which do part of the work on zeros.  Drops errors other than lack
- * of memory: a trial call may read an index that no real call has. */
+/* Allocates the memory of later calls by trial calls, which do part of the work on zeros. Ignores errors other than
+ * lack of memory: a trial call may read an index that no real call has. */
 static int
 try_plain(RtDoor *d)
 {
@@ -104,7 +103,7 @@ drop_results(RtDoor *d)
 	rt_arrays_free(&d->state);
 }
 
-/* Frees everything that the instance owns, and its kept blocks last. */
+/* Frees everything that the instance owns. Its kept blocks are freed last. */
 static void
 tear_down(RtDoor *d)
 {
@@ -182,14 +181,14 @@ rt_door_close(RtDoor *d)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* The functions for tensors on the device.  Null: the instance computes on the CPU. */
+/* Returns the functions for tensors on the device. Null if the instance computes on the CPU. */
 static const RtCudaDoor *
 device_of(const RtDoor *d)
 {
 	return d->cx.cuda ? d->own.cuda->door : NULL;
 }
 
-/* Gives arguments on the device back.  Returns the status, or an error of the device. */
+/* Returns arguments on the device to the caller. Returns `status`, or DOOR_RAISED if the device raised an error. */
 static int
 end_device(RtDoor *d, int status)
 {
@@ -219,7 +218,7 @@ rt_door_reset(RtDoor *d)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* The index of a method.  name null: the first method.  -1: there is no such method. */
+/* Returns the index of a method. If name is null, that of the first method. -1 if there is no such method. */
 static int
 method_index(const RtProgram *p, const char *name)
 {
@@ -299,7 +298,7 @@ rt_door_set_text(RtDoor *d, const char *key, const char *text)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Drops the arguments, whose memory the caller may free from now on. */
+/* Drops the arguments. The caller may free their memory afterwards. */
 static int
 give_back(RtDoor *d)
 {
@@ -342,15 +341,15 @@ same_sizes(const RtDlTensor *a, const RtTensor *t)
 	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
 }
 
-/* Gets the host's bytes of a result up to date. */
+/* Copies the bytes of a result to the host if they are newer on the device. */
 static int
 fetch(RtDoor *d, const RtTensor *t)
 {
 	return device_of(d) ? device_of(d)->fetch(&d->cx, t) : RT_OK;
 }
 
-/* The tensor of array a without RT_BITS, and how DLPack says it in memory of the host.  Null: it is a text, or DLPack
- * has no such dtype. */
+/* Returns the tensor of array a without RT_BITS, and describes it in *dl as a tensor in memory of the host. Null if the
+ * array is a text, or if DLPack has no such dtype. */
 static RtTensor *
 plain_tensor(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
@@ -373,7 +372,8 @@ is_there(const RtDoor *d, const RtArray *a)
 	return d->results_there && device_of(d) && a->tensor && !(a->tensor->flags & RT_WRAPPED);
 }
 
-/* The same of a result of the last call, where the caller wants it: on the device or on the host. */
+/* Returns the tensor of array a, a result of the last call, and describes it in *dl where the caller wants it: on the
+ * device or on the host. */
 static RtTensor *
 tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
@@ -384,7 +384,7 @@ tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 	return t;
 }
 
-/* Copies a result to the tensor over the caller's memory. */
+/* Copies a result to `to`, a tensor over the caller's memory. */
 static int
 copy_result(RtDoor *d, RtTensor *from, RtTensor *to, const RtDlTensor *out)
 {
@@ -393,7 +393,7 @@ copy_result(RtDoor *d, RtTensor *from, RtTensor *to, const RtDlTensor *out)
 	return fetch(d, from) || rt_copy_into(&d->cx, to, from);
 }
 
-/* Copies result i to the caller's memory if out has any. */
+/* Copies result i to the caller's memory, if `out` has memory. Otherwise sets `out` to the result. */
 static int
 deliver(RtDoor *d, int i, RtDlTensor *out)
 {
@@ -438,7 +438,7 @@ deliver_all(RtDoor *d, RtDlTensor *out, int nout)
 	return DOOR_SIZE;
 }
 
-/* Does an argument overlap this result of the previous call? */
+/* Whether an argument overlaps this result of the previous call. */
 static bool
 is_given(const RtDoor *d, const RtTensor *t)
 {
@@ -454,7 +454,7 @@ is_given(const RtDoor *d, const RtTensor *t)
 	return false;
 }
 
-/* Drops results of the previous call before a call.  Results that arguments overlap are kept until the call ends. */
+/* Drops the results of the previous call before a call. Results that arguments overlap are kept until the call ends. */
 static void
 drop_unless_given(RtDoor *d, RtArrays *a)
 {
@@ -472,7 +472,7 @@ drop_unless_given(RtDoor *d, RtArrays *a)
 		rt_arrays_free(a);
 }
 
-/* Begins the call on the device. there: a result goes to the caller's memory there. */
+/* Begins the call on the device. `there` tells whether a result is copied to the caller's memory on the device. */
 static int
 begin_device(RtDoor *d, bool there)
 {
@@ -480,7 +480,8 @@ begin_device(RtDoor *d, bool there)
 	return device_of(d) ? device_of(d)->begin(&d->cx, &d->given, there || d->given_there) : RT_OK;
 }
 
-/* Checks where the caller's memory for results is, as far as their number is known.  *there: some is on the device. */
+/* Checks that the caller's memory for results is on the CPU or on the instance's device. Sets *there to whether some of
+ * it is on the device. Only checks results whose number is known. */
 static int
 check_places(RtDoor *d, const RtDoorMethod *m, const RtDlTensor *out, int nout, bool *there)
 {
@@ -604,7 +605,8 @@ rt_door_none(RtDoor *d, int i, int *before)
 	return none.key;
 }
 
-/* Deleter of a taken result.  It frees to the system, as it may run on any thread and after NAME_close. */
+/* Deleter of a result that the caller has taken. It frees to the system, because it may run on any thread and after
+ * NAME_close. */
 static void
 free_taken(RtDlManaged *self)
 {
@@ -612,8 +614,8 @@ free_taken(RtDlManaged *self)
 	free(self);
 }
 
-/* Moves the memory of a tensor without other references to a DLPack tensor, which may outlive the instance.  Null:
- * raised. */
+/* Moves the memory of a tensor without other references to a DLPack tensor, which may outlive the instance. Null if an
+ * error was raised. */
 static RtDlManaged *
 managed(RtCx *cx, RtTensor *t)
 {
@@ -678,7 +680,7 @@ rt_door_take(RtDoor *d, int i)
 
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
-/* May an attribute that is None become a tensor?  The program drops other attributes of type None. */
+/* Whether an attribute that is None may become a tensor. The program drops other attributes of type None. */
 static bool
 is_optional(const RtClass *c, int i)
 {
@@ -687,7 +689,8 @@ is_optional(const RtClass *c, int i)
 	return t && t->kind == TYPE_OPTIONAL && t->of[0]->kind == TYPE_TENSOR;
 }
 
-/* The slot of an attribute by its path, such as encoder.cache.  Null: raised, as the program has no such attribute. */
+/* Returns the slot of an attribute by its path, such as encoder.cache. Null, with an error raised, if the program has
+ * no such attribute. */
 static IValue *
 attribute_slot(RtDoor *d, const char *name)
 {
@@ -713,7 +716,8 @@ attribute_slot(RtDoor *d, const char *name)
 	return NULL;
 }
 
-/* The slot of the attribute for NAME_state_get and NAME_state_set.  Null: raised, also if t is null. */
+/* Returns the slot of the attribute for NAME_state_get and NAME_state_set. Null if an error was raised, also because t
+ * is null. */
 static IValue *
 wanted_slot(RtDoor *d, const char *name, const RtDlTensor *t)
 {
@@ -769,8 +773,8 @@ rt_door_extra(RtDoor *d, const char *name, size_t *bytes)
 	return NULL;
 }
 
-/* Copies in place if the sizes are the same, so that all tensors that share the memory see it.  Otherwise sets a new
- * tensor. */
+/* Sets an attribute. If the sizes are the same, copies in place, so that all tensors that share the memory see it.
+ * Otherwise sets a new tensor. */
 static int
 set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
 {

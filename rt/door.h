@@ -1,21 +1,20 @@
-/* rt/door.h - a program as a library: functions that every NAME.h is implemented with (--emit shared, static, obj)
+/* rt/door.h - functions behind every NAME.h of a library (--emit shared, static, obj)
  *
- * A library's C has a table of its program.  Its functions NAME_open, NAME_call ... pass that table to the functions
- * below.  The types here have the layout of those of NAME.h, member by member.
- */
+ * A library's C contains a table of its program. Its functions NAME_open, NAME_call ... pass that table to the
+ * functions below. The types here have the layout of those of NAME.h, member by member. */
 #ifndef RT_DOOR_H
 #define RT_DOOR_H
 
 #include "program.h"
 
-/* DLPack's DLTensor.  All versions of DLPack have the same layout. */
+/* DLPack's DLTensor. Its layout is the same in all versions of DLPack. */
 typedef struct RtDlType { uint8_t code, bits; uint16_t lanes; } RtDlType;
 typedef struct RtDlTensor {
 	void    *data;
 	struct { int32_t kind, id; } device;
 	int32_t  ndim;
 	RtDlType dtype;
-	int64_t *shape, *strides;        /* strides null: contiguous */
+	int64_t *shape, *strides;        /* strides is null if the tensor is contiguous */
 	uint64_t byte_offset;
 } RtDlTensor;
 
@@ -46,26 +45,26 @@ typedef struct RtDoorOptions {
 	void    *stream;
 } RtDoorOptions;
 
-typedef struct RtLeaf {                  /* a tensor or text in the arguments or the result of a method */
+typedef struct RtLeaf {                  /* A tensor or text in the arguments or the result of a method. */
 	const char *key;
-	RtDlType dtype;                  /* bits 0: unknown, or a text (code 255) */
-	int      ndim;                   /* -1: unknown */
-	const int64_t *shape;            /* -1: any size */
+	RtDlType dtype;                  /* bits is 0 if the dtype is unknown; a text has code 255 */
+	int      ndim;                   /* -1 if unknown */
+	const int64_t *shape;            /* -1 for any size */
 } RtLeaf;
 typedef struct RtDoorMethod { const RtLeaf *in, *out; int nin, nout; } RtDoorMethod;
 
-/* A function of C types for an exact specialization. */
+/* A tensor parameter of a function of C types, which calls an exact specialization. */
 typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim; const int64_t *dims, bytes; } RtTypedTensor;
-/* A node of a value in prefix order: the next tensor (RT_TENSOR), a tuple or list of the n nodes that follow, or the
- * value itself. */
+/* A node of a value, in prefix order. It is the next tensor (RT_TENSOR), a tuple or list of the n nodes that follow, or
+ * the value itself. */
 typedef struct RtTypedNode { IValue v; int n; const RtType *type; } RtTypedNode;
 typedef struct RtTyped {
 	int method;
-	const RtTypedTensor *in, *out;   /* (nin, nout) the C function's parameters */
-	const RtTypedNode *arg, *result; /* nodes of the method's parameters; of its result */
+	const RtTypedTensor *in, *out;   /* (nin, nout) parameters of the C function */
+	const RtTypedNode *arg, *result; /* nodes of the method's arguments, and of its result */
 	int nin, nout;
-	bool plain;                      /* only a sequence of kernels: can be tried at open */
-	/* Runs the kernels directly, on the CPU and on memory that does not overlap.  Null if there is no such code. */
+	bool plain;    /* whether it is only a sequence of kernels, which can be tried when the instance is opened */
+	/* Runs the kernels directly, on the CPU and on memory that does not overlap. Null if there is no such code. */
 	int (*direct)(RtCx *, const void *const *in, void *const *out);
 } RtTyped;
 
@@ -79,7 +78,8 @@ typedef struct RtDoorProgram {
 typedef struct RtDoor RtDoor;
 
 RtDoor *rt_door_open(const RtDoorProgram *, const RtDoorOptions *, char *why, size_t n);
-/* Only libraries without a runtime (rt/bare.h) have these.  Here they return 0, and null with the reason. */
+/* Only libraries without a runtime (rt/bare.h) support these two functions. Here the first returns 0. The second
+ * returns null, with the reason in `why`. */
 size_t  rt_door_bytes(const RtDoorOptions *);
 RtDoor *rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *, char *why, size_t n);
 void    rt_door_close(RtDoor *);
@@ -101,34 +101,36 @@ const char *rt_door_error(RtDoor *);
 
 /* ---- dlpack.c ---------------------------------------------------------------------------------------------------- */
 
-/* A tensor over the caller's memory, on the host or on the context's device.  key names it in messages.  Null: an error
- * was raised. */
+/* Returns a tensor over the caller's memory, on the host or on the context's device. `key` names it in messages. Null
+ * if an error was raised. */
 RtTensor *rt_tensor_of_dl(RtCx *, const char *key, const RtDlTensor *);
 /* Raises an error unless the tensor is in memory of the CPU or of the context's device. */
 int       rt_dl_check_device(RtCx *, const char *key, const RtDlTensor *);
 bool      rt_dl_on_device(const RtDlTensor *);
-bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);       /* borrows; false: DLPack lacks the type */
+/* describes the tensor without a reference to it; returns false if DLPack lacks the dtype */
+bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);
 bool      rt_dl_same_type(RtDlType, RtDtype);
 
 /* ---- cuda_door.c: tensors in the caller's device memory --------------------------------------------------------- */
 
 struct RtArrays;
 typedef struct RtCudaDoor {
-	int (*index)(const RtCx *);                      /* index of the context's device */
-	/* A storage of these bytes of the device, until `end` is called.  *offset: their offset in it in bytes.  It is
-	 * the storage of an earlier result if the caller got the address from it.  Null: an error was raised. */
+	int (*index)(const RtCx *);                      /* returns the index of the context's device */
+	/* Returns a storage over `bytes` bytes of device memory at address `at`. It is valid until `end` is called.
+	 * Reuses the storage of an earlier result if `at` is inside of it. Sets *offset to the offset in bytes of `at`
+	 * in the storage. Null if an error was raised. */
 	RtStorage *(*over)(RtCx *, uint64_t at, int64_t bytes, int64_t *offset);
-	/* Begins a call with these arguments.  lazy: its results stay on the device.  Arguments that overlap there get
-	 * one storage. */
+	/* Begins a call with these arguments. With `lazy` its results stay on the device. Arguments that overlap on the
+	 * device get one storage. */
 	int (*begin)(RtCx *, const struct RtArrays *given, bool lazy);
-	int (*fetch)(RtCx *, const RtTensor *);          /* gets the host's bytes up to date */
-	/* Sets address and device of a result in the instance's memory. */
+	int (*fetch)(RtCx *, const RtTensor *);          /* copies bytes that are newer on the device to the host */
+	/* Sets the address and device of a result that is in the instance's memory. */
 	int (*show)(RtCx *, RtTensor *, RtDlTensor *);
-	/* Copies a result to the caller's memory, over which `to` is a tensor. */
+	/* Copies a result to the caller's memory. `to` is a tensor over that memory. */
 	int (*put)(RtCx *, RtTensor *from, RtTensor *to, const RtDlTensor *);
-	RtDlManaged *(*take)(RtCx *, RtTensor *);        /* NAME_result_take for a result on the device */
-	/* Ends a call: gives arguments back.  Waits for the device, unless the stream is the caller's and reads nothing
-	 * of the host's memory. */
+	RtDlManaged *(*take)(RtCx *, RtTensor *);        /* implements NAME_result_take for a result on the device */
+	/* Ends a call: returns the arguments' memory to the caller. Waits for the device, unless the stream is the
+	 * caller's and reads nothing from the host's memory. */
 	int (*end)(RtCx *);
 } RtCudaDoor;
 extern const RtCudaDoor rt_cuda_door;

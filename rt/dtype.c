@@ -1,12 +1,11 @@
 /* rt/dtype.c - element types: table, floats of 16 and 8 bits, conversion, promotion
  *
  * A conversion goes block by block through one of three wide types: int64 for integers and bool, double for floats,
- * pairs of double for complex.  So the code grows with the number of types and not with its square.  Floats of 16 and
- * 8 bits go through float.  Contiguous elements are converted to and from the wide types in vectors.  Rounding is
- * ATen's: half is rounded from float, int64 -> float directly.  Floats out of an integer's range become what x86
- * computes: the smallest int64, or the smallest int32, which narrower types truncate.  uint64 is int64 with the same
- * bits, except in conversions from and to floats.
- */
+ * pairs of double for complex. So the code grows with the number of types and not with its square. Floats of 16 and 8
+ * bits go through float. Contiguous elements are converted to and from the wide types in vectors. Rounding is ATen's:
+ * half is rounded from float, int64 is converted to float directly. Floats out of an integer's range become what x86
+ * computes: the smallest int64, or the smallest int32, which narrower types truncate. uint64 is int64 with the same
+ * bits, except in conversions from and to floats. */
 #include "rt.h"
 #include "half.h"
 
@@ -24,7 +23,7 @@ const RtDtypeInfo rt_dtypes[RT_NDTYPE + 1] = {
 	{ "unknown", "unknown", "", "unknown", 1, '?', RT_u8 },
 };
 
-/* Functions for single numbers.  Loops use the inline functions of half.h. */
+/* Qualifier of functions for single numbers, which are not inlined. Loops use the inline functions of half.h. */
 #if defined __GNUC__ && !defined __TINYC__
 #define ONCE __attribute__((noinline))
 #else
@@ -102,7 +101,7 @@ real_to_i64(double x)
 	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
-/* Uses the processor's conversion instructions if it has them. */
+/* Converts n halves to floats, with the processor's conversion instructions if it has them. */
 static void
 halves_to_floats(RtDtype from, float *restrict d, const uint16_t *restrict s, int64_t n)
 {
@@ -141,7 +140,8 @@ floats_to_halves(RtDtype to, uint16_t *restrict d, const float *restrict s, int6
 	return true
 #define PAIR(from, to) ((from) * RT_NDTYPE + (to))
 
-/* Converts integers to and from int64, and the pairs that kernels convert most. */
+/* Converts n contiguous elements directly. Supports conversions of integers to and from int64, and the pairs of dtypes
+ * that kernels convert most. Returns false for other pairs. */
 bool
 rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
 {
@@ -168,7 +168,8 @@ rt_cast_dense_all(RtDtype to, char *restrict d, RtDtype from, const char *restri
 	}
 }
 
-/* Truncates numbers to integers in place.  A number out of range becomes the smallest int64, or int32 if small. */
+/* Truncates numbers to integers in place. A number out of range becomes the smallest int64, or the smallest int32 if
+ * `small`. */
 static void
 truncate_reals(Block *w, int64_t n, bool small)
 {
@@ -180,7 +181,7 @@ truncate_reals(Block *w, int64_t n, bool small)
 
 RT_SMALL
 
-/* Converts uint64 in place to doubles, rounded once: to float if single, otherwise to double. */
+/* Converts uint64 to double in place, rounded once: to float if `single`, otherwise to double. */
 static void
 unsigned_to_reals(Block *w, int64_t n, bool single)
 {
@@ -188,7 +189,7 @@ unsigned_to_reals(Block *w, int64_t n, bool single)
 		w->f[k] = single ? (double)(float)(uint64_t)w->i[k] : (double)(uint64_t)w->i[k];
 }
 
-/* Truncates numbers to uint64 in place; those from 2^63 on are its upper half. */
+/* Truncates numbers to uint64 in place. Numbers from 2^63 on have the highest bit set. */
 static void
 truncate_to_unsigned(Block *w, int64_t n)
 {
@@ -232,7 +233,7 @@ load_block(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
 	}
 }
 
-/* Conversion of a number x, an int64 or a double, to each type */
+/* Converts a number x, which is an int64 or a double, to each type. */
 #define STORE(T, value) \
 	for (int64_t k = 0; k < n; k++) { \
 		const NUMBER x = w->MEMBER[k]; \
@@ -289,7 +290,7 @@ store_real(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 
 #define NUMBER RtC128
 #define MEMBER c
-/* Stores complex numbers; any other type gets the real parts. */
+/* Stores complex numbers. Real types get the real parts. */
 static void
 store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 {
@@ -313,7 +314,7 @@ store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 
 RT_FAST
 
-/* Copies n elements of 4 or 8 bytes with a stride of two, such as one part of complex numbers. */
+/* Copies every second one of 2 n elements of 4 or 8 bytes, such as one part of complex numbers. */
 static void
 copy_half(int bytes, char *d, const char *s, int64_t n)
 {
@@ -367,7 +368,7 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 	}
 }
 
-/* Is it a float of 16 or 8 bits? */
+/* Whether the dtype is a float of 16 or 8 bits. */
 static bool
 is_short_float(RtDtype d)
 {
@@ -477,8 +478,8 @@ rt_cast(RtDtype to, void *dst, RtDtype from, const void *src, int64_t n)
 	rt_cast_strided(dst, (RtRun){ to, rt_dtypes[to].bytes }, src, (RtRun){ from, rt_dtypes[from].bytes }, n);
 }
 
-/* int_at loads an integer or bool; real_at loads the real part of another element.  They do not use rt_cast, which
- * programs without conversions do not link. */
+/* int_at loads an integer or bool. real_at loads an element of another type, or its real part. They do not use rt_cast,
+ * which programs without conversions do not link. */
 static int64_t
 int_at(RtDtype d, const void *p)
 {
@@ -545,7 +546,7 @@ rt_in_double(RtDtype d)
 /* ---- promotion ---------------------------------------------------------------------------------------- */
 
 static bool
-is_wide_kind(RtDtype d)          /* floating or complex */
+is_wide_kind(RtDtype d)          /* whether it is floating or complex */
 {
 	return rt_dtypes[d].category == 'F' || rt_dtypes[d].category == 'C';
 }
@@ -562,7 +563,7 @@ promote_integers(RtDtype a, RtDtype b)
 	return rt_dtypes[a].bytes >= rt_dtypes[b].bytes ? a : b;
 }
 
-/* Precision of a floating or complex dtype: 1 half, 2 float, 3 double. */
+/* Returns the precision of a floating or complex dtype: 1 for half, 2 for float, 3 for double. */
 static int
 precision(RtDtype d)
 {

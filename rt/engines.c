@@ -1,26 +1,27 @@
 /*
- * Differences of PyTorch's engines for quantized operators: rounding of results and biases, the memory format of
- * results, and the number of bits of activations.
+ * Differences between PyTorch's engines for quantized operators: rounding of results and biases, memory format of
+ * results, and number of bits of activations.
  *
- * The kernels of rt/ops and opt/special/quantforms.c, which makes pointwise operators of them, use the same table.
- * tests/program/ties.xz holds PyTorch's recorded answers.
+ * The kernels of rt/ops use this table, and so does opt/special/quantforms.c, which turns quantized operators into
+ * pointwise ones. tests/program/ties.xz has PyTorch's recorded answers.
  */
 #include "rt.h"
 #include "ops/quant.h"
 
 #include <math.h>
 
-enum {                           /* bits of the engines that a row applies to */
+enum {                           /* set of engines to which an entry applies */
 	X86 = 1 << RT_X86,
 	QNNPACK = 1 << RT_QNNPACK,       /* qnnpack's own kernels accept only quint8 */
 	ANY = X86 | QNNPACK,
 };
 
-/* Arguments that a row applies to. LAST: channels last. ROWS, PLANES: dims of a mean. EVEN: windows of an adaptive pool
- * that are all of one size, and not of one element. */
+/* Kind of arguments to which an entry applies. LAST: the argument is channels last. ROWS: a mean reduces the last dims
+ * of a contiguous tensor. PLANES: a mean reduces dims 2 and 3 of four. EVEN: all windows of an adaptive pool have the
+ * same size, and more than one element. */
 typedef enum Arguments { ALL, LAST, ROWS, PLANES, EVEN } Arguments;
 
-/* The first row that matches applies. */
+/* The first entry that matches applies. */
 static const struct Row {
 	RtQuantOp  op;
 	uint8_t    engines;
@@ -45,7 +46,7 @@ static const struct Row {
 	{ RT_Q_OTHER,          ANY,     ALL,    { RT_ROUND_FIRST, false } },
 };
 
-/* The dims in the list as bits.  An empty list or None means all dims of t. */
+/* Returns the dims in the list as a set of bits. An empty list or None stands for all dims of t. */
 static uint64_t
 dims_in(const RtTensor *t, IValue list)
 {
@@ -63,7 +64,7 @@ dims_in(const RtTensor *t, IValue list)
 	return set;
 }
 
-/* Are these the last dims of a contiguous tensor? */
+/* Whether these are the last dims of a contiguous tensor. */
 static bool
 are_rows(const RtTensor *t, uint64_t dims)
 {
@@ -72,7 +73,7 @@ are_rows(const RtTensor *t, uint64_t dims)
 	return rt_is_contiguous(t) && !(others & (others + 1));
 }
 
-/* Does output_size divide the last sizes of t, and differ from them? */
+/* Whether output_size divides the last sizes of t and differs from them. */
 static bool
 are_even(const RtTensor *t, IValue output_size)
 {
@@ -120,7 +121,8 @@ rt_rounding(const RtCx *cx, RtQuantOp op, const RtTensor *t, IValue list)
 	return row->rounding;
 }
 
-/* qnnpack rounds the bias to an int32 and multiplies by the inverse of the result's scale. */
+/* Returns the units in which a quantized layer computes. qnnpack rounds the bias to an int32 and multiplies by the
+ * inverse of the result's scale. */
 QuantUnits
 quant_layer_units(const RtCx *cx, RtDtype dtype, double x, double w, double y, float bias)
 {

@@ -1,18 +1,17 @@
 /* rt/err.c - errors of the compiler: ranges, messages, the long jump
  *
  * fail() writes the whole message (position, source line, carets, chain of "while compiling") to the arena of the
- * compile and jumps to the innermost cx_try.  The message contains names and text of the user, so control characters
- * are replaced in all of it.
- */
+ * compile and jumps to the innermost cx_try. The message contains names and text of the user, so control characters are
+ * replaced in all of it. */
 #include "base.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOW_MAX = 240 };     /* most bytes of a source line in a message */
+enum { SHOW_MAX = 240 };     /* largest number of bytes of a source line in a message */
 
 typedef struct SourceLines SourceLines;
-struct SourceLines { int n; int64_t *at; };      /* at[i]: offset of line i; at[n]: offset of the end */
+struct SourceLines { int n; int64_t *at; };      /* at[i] is the offset of line i, at[n] that of the end */
 
 static void
 find_lines(Source *s)
@@ -39,7 +38,7 @@ lines_of(const Source *s)
 	return s->lines;
 }
 
-/* The index of the line in which the range begins. */
+/* Returns the index of the line in which the range begins. */
 static int
 line_index(Range r)
 {
@@ -103,7 +102,7 @@ range_column(Range r)
 	return r.src ? (int)(r.beg - range_line_start(r)) + 1 : 0;
 }
 
-/* Prints the line in which the range begins, and carets under the characters of the range. */
+/* Prints the line in which the range begins, with carets under the characters of the range. */
 static void
 print_line(Buf *out, Range r)
 {
@@ -118,7 +117,7 @@ print_line(Buf *out, Range r)
 	buf_add(out, text + beg, end - beg);
 	buf_puts(out, "\n");
 	for (int64_t i = beg; i < at; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80)         /* one blank per character of UTF-8 */
+		if (((unsigned char)text[i] & 0xc0) != 0x80)         /* one blank for each character of UTF-8 */
 			buf_add(out, text[i] == '\t' ? "\t" : " ", 1);
 	buf_puts(out, "^");
 	for (int64_t i = at + 1; i < stop && i < end; i++)
@@ -156,7 +155,8 @@ cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
 	return ok;
 }
 
-/* Prints the frames as notes, innermost first. If there are more than 2 * SHOWN, prints the first and last SHOWN. */
+/* Prints the frames as notes, innermost first. If there are more than 2 * SHOWN, prints only the first and the last
+ * SHOWN. */
 static void
 print_frames(const Cx *cx, Buf *out)
 {

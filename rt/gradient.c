@@ -1,7 +1,7 @@
 /*
- * Gradients of a call.  A method built with --grad returns (result, loss or None, a gradient or None for each name).
+ * Gradients of a call. A method built with --grad returns (result, loss or None, a gradient or None for each name).
  *
- * Each gradient is written as an array with the name of its argument or parameter.  An undefined gradient is left out.
+ * Each gradient is written as an array with the name of its argument or parameter. An undefined gradient is left out.
  * Gradients of the result that the user gives are arguments named grad.out, grad.out.0 ...
  */
 #include "host.h"

@@ -1,8 +1,9 @@
-/* rt/half.h - conversions of 16-bit and 8-bit floats, held as integers; in the runtime and in generated code */
+/* rt/half.h - conversions of 16-bit and 8-bit floats, which are passed as integers; for the runtime and generated
+ * code */
 #ifndef RT_HALF_H
 #define RT_HALF_H
 
-/* Inlined under -Os, too: a call inside a loop would keep it from being vectorized. */
+/* Forces inlining, also under -Os: a call inside a loop would keep the loop from being vectorized. */
 #if defined __GNUC__ && !defined __TINYC__
 #define HALF_INLINE static inline __attribute__((always_inline))
 #else
@@ -25,7 +26,7 @@ half_float(uint32_t u)
 	return x.f;
 }
 
-/* These functions have no branches, so that loops over them vectorize. */
+/* Converts a half to float. All functions here have no branches, so that loops over them vectorize. */
 HALF_INLINE float
 half_to_float(uint16_t h)
 {
@@ -34,14 +35,14 @@ half_to_float(uint16_t h)
 	return half_float(sign | half_bits(half_float(size << 13) * 0x1p112f) | (size < 0x7c00 ? 0 : 0x7f800000));
 }
 
-/* Rounds to nearest even. */
+/* Rounds a float to the nearest half, ties to even. */
 HALF_INLINE uint16_t
 float_to_half(float f)
 {
 	const uint32_t bits = half_bits(f), sign = bits >> 16 & 0x8000, u = bits & 0x7fffffff, m = u - 0x38000000;
 	const uint32_t small = half_bits(half_float(u) + 0.5f) - 0x3f000000;       /* subnormal: an addition rounds */
 	const uint32_t half = u < 0x38800000 ? small : (m + 0xfff + (m >> 13 & 1)) >> 13;
-	const uint32_t large = u > 0x7f800000 ? 0x7e00 : 0x7c00;                 /* 2^16 and above, infinity, NaN */
+	const uint32_t large = u > 0x7f800000 ? 0x7e00 : 0x7c00;                 /* from 2^16 on, infinity, NaN */
 
 	return (uint16_t)(sign | (u < 0x47800000 ? half : large));
 }
@@ -60,7 +61,8 @@ float_to_bf16(float f)
 	return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : number);
 }
 
-/* Computes half_to_float(float_to_half(f)), but only in lanes of 32 bits.  bf16_rounded does so for bfloat16. */
+/* Rounds a float to half precision: computes half_to_float(float_to_half(f)) in lanes of 32 bits only. bf16_rounded
+ * does the same for bfloat16. */
 HALF_INLINE float
 half_rounded(float f)
 {
@@ -91,8 +93,8 @@ bf16_rounded(float f)
 	FLOAT8(f8_e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80) \
 	FLOAT8(f8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80)
 
-/* The methods of half_to_float and float_to_half, with a shift and a factor that follow from the format.  Codes past
- * `largest` become infinity or NaN. */
+/* Defines conversions of an 8-bit float with the methods of half_to_float and float_to_half. The shift and the factor
+ * follow from the format. Codes beyond `largest` become infinity or NaN. */
 #define FLOAT8(name, mantissa, bias, largest, over, nan) \
 	HALF_INLINE float \
 	name##_to_float(uint8_t code) \

@@ -1,9 +1,8 @@
 /* rt/inflate.c - decompresses deflated bytes (RFC 1951), and computes CRC-32
  *
  * Codes of up to FAST bits are decoded by one table lookup, longer ones by counting through the canonical code lengths.
- * The caller knows the output's size: a stream that yields more or less is damaged.  Bits past the end of the input
- * read as zeros, and their use is an error.
- */
+ * The caller knows the output's size: a stream that yields more or less is damaged. Bits beyond the end of the input
+ * read as zeros, and using them is an error. */
 #include "host.h"
 
 #include <string.h>
@@ -13,15 +12,15 @@ RT_FAST
 enum { FAST = 9, MAX_BITS = 15, MAX_CODES = 288 };
 
 typedef struct Huffman {
-	uint16_t fast[1 << FAST];        /* length << 12 | symbol of a short code; 0: a long code */
-	uint16_t count[MAX_BITS + 1];    /* codes of each length */
-	uint16_t symbol[MAX_CODES];      /* in the order of the codes */
+	uint16_t fast[1 << FAST];        /* length << 12 | symbol of a short code; 0 for a long code */
+	uint16_t count[MAX_BITS + 1];    /* number of codes of each length */
+	uint16_t symbol[MAX_CODES];      /* symbols, in the order of their codes */
 } Huffman;
 
 typedef struct Inflate {
 	const uint8_t *in, *end;
-	uint64_t bits;                   /* bits that are read but not used yet */
-	int      nbit, past;             /* past: zero bytes read past the end */
+	uint64_t bits;                   /* bits that were read and not used yet */
+	int      nbit, past;             /* number of these bits; number of zero bytes read beyond the end */
 	uint8_t *out;
 	int64_t  n, cap;
 	Huffman  literal, distance;
@@ -52,14 +51,14 @@ read_bits(Inflate *s, int n)
 	return v;
 }
 
-/* Were bits past the end used? */
+/* Whether bits beyond the end of the input were used. */
 static bool
 ran_out(const Inflate *s)
 {
 	return s->past * 8 > s->nbit;
 }
 
-/* Fills the table of short codes, which the stream has bit-reversed. */
+/* Fills the table of short codes. The stream has codes with their bits reversed. */
 static void
 fill_fast(Huffman *h, const uint8_t *length, int n)
 {
@@ -82,7 +81,8 @@ fill_fast(Huffman *h, const uint8_t *length, int n)
 	}
 }
 
-/* Builds the canonical code of these lengths.  False: they are not a code.  A single code of one bit is allowed. */
+/* Builds the canonical code for these lengths. Returns false if the lengths are no code. A single code of one bit is
+ * allowed. */
 static bool
 huffman(Huffman *h, const uint8_t *length, int n)
 {
@@ -109,7 +109,7 @@ huffman(Huffman *h, const uint8_t *length, int n)
 	return true;
 }
 
-/* Reads the next symbol.  -1: there is none. */
+/* Returns the next symbol. -1 if the bits are no code. */
 static int
 decode(Inflate *s, const Huffman *h)
 {
@@ -205,7 +205,7 @@ fixed(Inflate *s)
 	memset(length + 144, 9, 112);
 	memset(length + 256, 7, 24);
 	memset(length + 280, 8, 8);
-	memset(five, 5, sizeof five);             /* codes() rejects the two that are not distances */
+	memset(five, 5, sizeof five);             /* codes() rejects the two that are no distances */
 	huffman(&s->literal, length, MAX_CODES);
 	huffman(&s->distance, five, 32);
 	return codes(s);
@@ -278,7 +278,8 @@ rt_inflate(const void *in, int64_t n, void *out, int64_t nout)
 	return ok && s.n == nout && !ran_out(&s);
 }
 
-/* Processes eight bytes at a time.  Table k has the effect of a byte on the remainder k bytes later. */
+/* Returns the CRC-32 of n bytes. Processes eight bytes at a time: table k has the effect of a byte on the remainder k
+ * bytes later. */
 uint32_t
 rt_crc32(const void *data, int64_t n)
 {

@@ -1,7 +1,6 @@
 /* rt/info.c - prints facts about a program as text and as JSON, for its --info and for kiln build
  *
- * Both print the program's tables; the caller passes the bytes of code.
- */
+ * Both print the program's tables. The caller passes the number of bytes of code. */
 #include "program.h"
 #include "base.h"
 
@@ -35,17 +34,17 @@ largest_arena(const RtProgram *r)
 	return most;
 }
 
-/* Most memory of a call of specialized code, without inputs, results and the program's code.  It is the sum of weights,
- * computed weights and the arena.  Weights that are read only to compute others are given back and do not count, nor do
- * the old pages of moved weights. */
+/* Returns the largest number of bytes that a call of specialized code needs, without inputs, results and the program's
+ * code. It is the sum of weights, computed weights and the arena. Weights that are read only to compute others are
+ * given back to the system and do not count. The original pages of moved weights do not count either. */
 static int64_t
 peak_bytes(const RtProgram *r)
 {
 	return r->weights_bytes - r->alone_bytes + r->made_bytes + r->unpacked_bytes + largest_arena(r);
 }
 
-/* The calls that run in generic code, and the methods that have no other, as lines of text.  Plain functions have no
- * generic code. */
+/* Prints, as lines, the calls that run in generic code and the methods that have only generic code. Plain functions
+ * have no generic code. */
 static void
 put_generic(FILE *f, const RtProgram *r)
 {
@@ -62,7 +61,7 @@ put_generic(FILE *f, const RtProgram *r)
 			fprintf(f, "%s: generic code only: %s\n", r->method[i].name, r->method[i].generic);
 }
 
-/* The same as a JSON array. */
+/* Prints the same as a JSON array. */
 static void
 put_generic_json(FILE *f, const RtProgram *r)
 {

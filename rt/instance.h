@@ -11,34 +11,36 @@ struct RtDoor {
 	RtProgram own;                   /* copy of the program's tables, with the address of the weights */
 	const RtDoorProgram *door;
 	RtEntry  entry;
-	struct RtMem *mem, *before;      /* freed blocks of its calls; during a call, the thread's */
+	/* blocks that the instance's calls keep; blocks of the calling thread, during a call */
+	struct RtMem *mem, *before;
 	int      busy;
-	int      cancel;                 /* during a call: the thread's cancelability state before it */
-	RtDoorOptions o;                 /* callbacks and numbers; its texts are the caller's and not read again */
+	int      cancel;                 /* cancelability state of the calling thread before the call */
+	RtDoorOptions o;    /* options of the caller; its texts are not read after the instance was opened */
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;
-	RtArrays given, results, state;  /* set by NAME_set; results of the last call; of NAME_state_get */
+	/* arguments set by NAME_set; results of the last call; result of NAME_state_get */
+	RtArrays given, results, state;
 	bool     given_there;            /* whether an argument of the next call is on the device */
-	bool     results_there;          /* whether results of the last call are, too */
-	RtTensor **box;                  /* TYPED_MOST argument tensors for each function of C types, made on demand */
+	bool     results_there;          /* whether results of the last call are on the device */
+	RtTensor **box;    /* TYPED_MOST argument tensors for each function of C types, made when they are needed */
 };
 
-enum { TYPED_MOST = 16 };                /* most parameters of a function of C types */
+enum { TYPED_MOST = 16 };                /* largest number of parameters of a function of C types */
 
-/* ---- turn.c ---- */
+/* ---- turn.c: begin and end of calls --- */
 
-bool rt_is_memory(const RtCx *);         /* is its error that memory ran out? */
-/* Begins a call.  False: another call of this instance is in progress. */
+bool rt_is_memory(const RtCx *);         /* whether the error is a lack of memory */
+/* Begins a call. Returns false if the instance is in another call. */
 bool rt_door_enter(RtDoor *);
-/* Ends a call, stores the text of an error in the instance, and returns the status (RtDoorStatus) for the caller. */
+/* Ends a call. Stores the text of an error in the instance, and returns the status for the caller (RtDoorStatus). */
 int  rt_door_leave(RtDoor *, int status);
-/* Called for each argument tensor when a call ends.  If the model keeps a reference to it, copies the caller's memory.
- * If there is no memory for the copy, the tensor becomes empty and an error is raised. */
+/* Makes an argument tensor independent of the caller's memory when a call ends. Copies the memory if the model keeps a
+ * reference to the tensor. If there is no memory for the copy, the tensor becomes empty and an error is raised. */
 int  rt_keep_apart(RtCx *, RtTensor *);
 
 /* ---- typed.c ---- */
 
-/* Calls a function of C types on zeros; every kernel computes only one part.  Allocates all memory that later calls
+/* Calls a function of C types on zeros. Every kernel computes only one part. This allocates all memory that later calls
  * need. */
 int  rt_door_try(RtDoor *, int which);
 

@@ -1,14 +1,13 @@
 /* rt/interp.c - runs Code
  *
- * A frame is an array of registers, each of which owns a value.  Frames are allocated from scratch memory; a call is a
- * nested call of execute() in C.  Each opcode has a function, in the table rt_do.  It borrows its operands.  Operands
- * marked RT_LAST are released after it, or moved if the function takes references.  If it fails, the registers are
+ * A frame is an array of registers, each of which owns a value. Frames are allocated from scratch memory. A call is a
+ * nested call of execute() in C. Each opcode has a function, in the table rt_do, which borrows its operands. Operands
+ * marked RT_LAST are released after it, or moved if the function takes references. If it fails, the registers are
  * released with the frame.
  *
  * An error is handled by the innermost with-scope of its frame: it is set aside, the handler runs, and RT_DO_RERAISE
- * raises it again.  Each frame that an error leaves records its source position; the outermost call makes the traceback
- * from these.
- */
+ * raises it again. Each frame that an error leaves records its source position. The outermost call makes the traceback
+ * from these. */
 #include "rt.h"
 #include "base.h"
 
@@ -16,16 +15,16 @@
 #include <string.h>
 
 enum { SMALL = RT_LIMIT_OPERANDS, START = -1 };
-enum { WENT_ON = -1, RETURNED = -2 };        /* results of instructions besides a status */
+enum { WENT_ON = -1, RETURNED = -2 };        /* results of instructions that are no status */
 
 typedef struct RtActivation {
 	RtCx          *cx;
 	const RtCode  *code;
 	IValue        *reg;
 	int            pc;               /* index of the running instruction */
-	int            nscope, most_scopes, *scope;      /* handlers of open with-scopes; capacity */
+	int            nscope, most_scopes, *scope;      /* handlers of open with-scopes; their number and capacity */
 	int            few_scopes[RT_LIMIT_SCOPES];
-	char          *message, *cls;    /* an error set aside while its handler runs */
+	char          *message, *cls;    /* an error that is set aside while its handler runs */
 	RtVisit       *visit;
 	int            nvisit;
 } Activation;
@@ -71,7 +70,7 @@ let_go(Activation *a, const RtInsn *n)
 			rt_assign(&a->reg[RT_REG(o[i])], rt_none());
 }
 
-/* Sets to[] to references to the operands from `from` on.  Last uses are moved. */
+/* Sets to[] to references to the operands from `from` on. Moves operands at their last use. */
 static void
 move_operands(Activation *a, const RtInsn *n, int from, IValue *to)
 {
@@ -90,14 +89,14 @@ report_value(Activation *a, int index, IValue v)
 
 /* ---- instructions -------------------------------------------------------------------------------------------- */
 
-/* Memory for n values: the caller's small array, or scratch memory that the caller's mark releases. */
+/* Returns memory for n values: the caller's small array, or scratch memory that the caller's mark releases. */
 static IValue *
 room(Activation *a, int n, IValue *small)
 {
 	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
 }
 
-/* Does v contain a tensor without data?  Also unpacks weights that a kernel is about to read. */
+/* Whether v contains a tensor without data. Also unpacks weights that a kernel is about to read. */
 static bool
 lacks_data(RtCx *cx, IValue v)
 {
@@ -117,7 +116,7 @@ lacks_data(RtCx *cx, IValue v)
 	return lacks;
 }
 
-/* Calls the kernel.  With cx->partial, it computes only types if one of args lacks data. */
+/* Calls the kernel. With cx->partial, the kernel only computes types if an argument lacks data. */
 static int
 call_using(RtCx *cx, const RtCall *c, const IValue *args, IValue *res)
 {
@@ -149,7 +148,7 @@ call_kernel(Activation *a, const RtInsn *n, const IValue *args, IValue *res)
 	return status;
 }
 
-/* Runs an instruction by its body (bodies.c).  body null: by the kernel that it names. */
+/* Runs an instruction by its body (bodies.c). If body is null, by the kernel that the instruction names. */
 static int
 do_body(Activation *a, const RtInsn *n, RtBody *body, RtWhat what)
 {
@@ -180,7 +179,7 @@ rt_do_kernel(Activation *a, const RtInsn *n)
 	return do_body(a, n, NULL, (RtWhat){ 0 });
 }
 
-/* Calls code.  Its arguments are the nfirst values at first, then the operands from `from` on. */
+/* Calls code. Its arguments are the nfirst values `first`, then the operands from `from` on. */
 static int
 call_code(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, int nfirst, int from)
 {
@@ -354,8 +353,8 @@ drop_aside(Activation *a)
 	a->nvisit = 0;
 }
 
-/* Handles the error of instruction n: sets it aside and jumps to the handler of the innermost with-scope.  False: there
- * is none. */
+/* Handles the error of instruction n: sets it aside and jumps to the handler of the innermost with-scope. Returns false
+ * if there is no with-scope. */
 static bool
 handle(Activation *a, const RtInsn *n)
 {
@@ -500,7 +499,7 @@ step(Activation *a, const RtInsn *n)
 	return rt_do[n->op](a, n);
 }
 
-/* Are the registers and table indices of the instruction in range? */
+/* Whether the registers and table indices of the instruction are in range. */
 static bool
 in_bounds(const Activation *a, const RtInsn *n)
 {
@@ -553,7 +552,8 @@ execute(Activation *a)
 	}
 }
 
-/* When the outermost call ends, completes tasks that nothing waited for, and makes the traceback of an error. */
+/* Ends a call. If it is the outermost one, completes tasks that nothing waited for, and makes the traceback of an
+ * error. */
 static int
 leave(RtCx *cx, int status)
 {
@@ -565,8 +565,8 @@ leave(RtCx *cx, int status)
 	return status;
 }
 
-/* Opens the with-scopes that enclose a->pc before the code resumes there.  In the order of the code, RT_DO_ENTER and
- * RT_DO_EXIT nest. */
+/* Opens the with-scopes that enclose a->pc, before the code resumes there. RT_DO_ENTER and RT_DO_EXIT nest in the order
+ * of the instructions. */
 static int
 open_scopes(Activation *a)
 {
@@ -581,7 +581,8 @@ open_scopes(Activation *a)
 	return status;
 }
 
-/* Runs a frame.  pc START: the whole function, by its plan if it has one.  Otherwise: its instructions from pc on. */
+/* Runs a frame. If pc is START, runs the whole function, by its specialized code (`plan`) if it has any. Otherwise runs
+ * its instructions from pc on. */
 static int
 run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 {

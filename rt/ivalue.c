@@ -1,8 +1,7 @@
 /* rt/ivalue.c - values: counting, identity, equality, type, deep copy
  *
- * Release is a loop over a work list, not a recursion.  A dead container goes on the list; all other dead values are
- * freed at once.  So a list nested a million deep is freed like any other.
- */
+ * Release is a loop over a work list and not a recursion. A dead container is put on the list; other dead values are
+ * freed at once. So a list nested a million deep is freed like any other. */
 #include "rt.h"
 #include "base.h"
 
@@ -32,7 +31,7 @@ work_push(Work *w, IValue v)
 	if (w->n == w->cap) {
 		more = rt_mem((int64_t)sizeof *more * w->cap * 2);
 		if (!more)
-			return;                  /* no memory for the work list: the value leaks */
+			return;                  /* out of memory for the work list: the value is never freed */
 		memcpy(more, w->at, sizeof *more * (size_t)w->n);
 		if (w->at != w->local)
 			rt_mem_back(w->at);
@@ -71,7 +70,7 @@ let_go_all(Work *w, const IValue *v, int64_t n)
 		let_go(w, v[i]);
 }
 
-/* Frees a dead container.  Containers in it that die with it go on the work list. */
+/* Frees a dead container. Containers in it that die with it are put on the work list. */
 static void
 free_holder(Work *w, IValue v)
 {
@@ -136,7 +135,7 @@ rt_assign(IValue *place, IValue v)
 	rt_release(old);
 }
 
-/* ---- making the small ones ---------------------------------------------------------------------------------- */
+/* ---- making strings, tuples, objects and enums -------------------------------------------------------------- */
 
 RtStr *
 rt_str_new(RtCx *cx, const char *s, int64_t n)
@@ -268,7 +267,7 @@ equal_dicts(RtCx *cx, RtDict *a, RtDict *b, bool *out, int depth)
 	return RT_OK;
 }
 
-/* The element count of a and b broadcast together; -1: an error was raised. */
+/* Returns the number of elements of a and b broadcast together. -1 if an error was raised. */
 static int64_t
 count_together(RtCx *cx, const RtTensor *a, const RtTensor *b)
 {
@@ -300,7 +299,7 @@ rt_has_bits(IValue v)
 	return false;
 }
 
-/* Computes bool(a == b), as for two elements of a list.  Raises unless a == b has one element. */
+/* Computes bool(a == b), as for two elements of a list. Raises an error unless a == b has one element. */
 static int
 equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 {
@@ -348,7 +347,8 @@ equal(RtCx *cx, IValue a, IValue b, bool *out, int depth)
 		*out = a.u.str->n == b.u.str->n && !memcmp(a.u.str->s, b.u.str->s, (size_t)a.u.str->n);
 		return RT_OK;
 	case RT_LIST:
-		*out = a.u.list == b.u.list && a.u.list->elem && a.u.list->elem->kind == TYPE_FLOAT;   /* NaNs, too */
+		/* a list of floats equals itself even if it contains NaN */
+		*out = a.u.list == b.u.list && a.u.list->elem && a.u.list->elem->kind == TYPE_FLOAT;
 		if (*out)
 			return RT_OK;
 		return a.u.list->n != b.u.list->n ? RT_OK :
@@ -402,7 +402,8 @@ is_any(const RtType *t)
 	return !t || t->kind == TYPE_ANY;
 }
 
-/* Lists and dicts are invariant, as in TorchScript.  Tuples are compared by their elements. */
+/* Whether the value is an instance of the type. Lists and dicts are invariant, as in TorchScript. Tuples are compared
+ * element by element. */
 bool
 rt_isinstance(IValue v, const RtType *t)
 {
@@ -432,7 +433,7 @@ rt_isinstance(IValue v, const RtType *t)
 	case TYPE_FUTURE:
 	case TYPE_AWAIT:     return v.tag == RT_FUTURE;
 	case TYPE_CLASS:     return v.tag == RT_OBJECT && !strcmp(v.u.obj->cls->name, t->name);
-	case TYPE_INTERFACE: return v.tag == RT_OBJECT;          /* a call looks its method up */
+	case TYPE_INTERFACE: return v.tag == RT_OBJECT;          /* a call finds its method by name */
 	case TYPE_ENUM:      return v.tag == RT_ENUM && rt_type_equal(v.u.en->type, t);
 	case TYPE_FUNCTION:  return v.tag == RT_FUNCTION;
 	case TYPE_ANY_LIST:  return v.tag == RT_LIST;
@@ -454,7 +455,7 @@ all_may_be(const IValue *v, int64_t n, const RtType *const *t, int step)
 	return true;
 }
 
-/* Is the list's element type unknown? */
+/* Whether the list's element type is unknown. */
 static bool
 is_loose(const RtList *l)
 {
@@ -503,7 +504,8 @@ rt_settle(IValue v, const RtType *t)
 	}
 }
 
-/* The type is checked even where the model declares it: code with a wrong type would read invalid memory. */
+/* Raises an error unless the value is of the type. The type is checked even where the model declares it, because code
+ * for a wrong type would read invalid memory. */
 int
 rt_need(RtCx *cx, IValue v, const RtType *t)
 {
@@ -551,7 +553,7 @@ rt_some(RtCx *cx, const RtType *t)
 	case TYPE_DICT:    return (made = rt_dict_new(cx, t->of[0], t->of[1])) ? rt_ref(RT_DICT, made) : rt_none();
 	case TYPE_TENSOR:  return some_tensor(cx);
 	case TYPE_TUPLE:   return some_tuple(cx, t);
-	default:           return rt_none();         /* bits 0: also valid as a number */
+	default:           return rt_none();         /* its bits are 0, so it is also valid as a number */
 	}
 }
 

@@ -25,21 +25,20 @@
  *             return RT_OK;
  *     }
  *
- * Kiln's own kernels follow the same convention; rt.h declares all that they use:
+ * Kiln's own kernels follow the same convention. rt.h declares everything that they use.
  *
- * - `in` has all arguments of the schema in order, with defaults filled in.  They are borrowed.  `out` has room for
- *   each result; results are new references.  Return RT_OK, or RT_ERROR after an rt_raise.
- * - Check all arguments and allocate all results before you touch data.  With cx->meta the compiler asks only for
- *   dtypes and sizes: tensors have no data, and RT_RESULT of the last result returns from the kernel.  For the results
- *   before it, write `if (!r) return RT_ERROR; out[i] = rt_of(r);`.  If sizes depend on data, write
+ * - `in` has all arguments of the schema in order, with defaults filled in. They are borrowed. `out` has room for
+ *   each result. Results are new references. Return RT_OK, or RT_ERROR after an rt_raise.
+ * - Check all arguments and allocate all results before you read or write data. With cx->meta the compiler only needs
+ *   dtypes and sizes: tensors have no data, and RT_RESULT of the last result returns from the kernel. For earlier
+ *   results, write `if (!r) return RT_ERROR; out[i] = rt_of(r);`. If sizes depend on data, write
  *   `if (cx->meta) return rt_no_meta(cx);`.
- * - Tensors have any strides, sizes of 0, and ranks from 0 to RT_MAX_RANK.  Use rt_contiguous and rt_temp as above, or
+ * - Tensors have any strides, sizes of 0, and ranks from 0 to RT_MAX_RANK. Use rt_contiguous and rt_temp as above, or
  *   read with the strides.
- * - Take temporary memory from rt_scratch and run loops in threads by rt_parallel.  Keep nothing in static variables:
- *   several calls may run at once.
- * - The compiler relies on the schema.  Write to an argument only if it is marked (a!), and call rt_writable(cx, x)
- *   first.  A result may share memory with an argument only if both are marked (a).
- */
+ * - Take temporary memory from rt_scratch and run loops in threads by rt_parallel. Keep nothing in static variables,
+ *   because several calls may run at once.
+ * - The compiler relies on the schema. Write to an argument only if it is marked (a!), and call rt_writable(cx, x)
+ *   first. A result may share memory with an argument only if both are marked (a). */
 #ifndef KILN_H
 #define KILN_H
 

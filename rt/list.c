@@ -52,7 +52,7 @@ rt_list_push(RtCx *cx, RtList *l, IValue v)
 typedef struct Seen { const void *from; IValue to; } Seen;
 typedef struct Copier {
 	RtCx   *cx;
-	Seen   *at;        /* open addressing; from null: a free slot */
+	Seen   *at;        /* open-addressed table; `from` is null in a free slot */
 	int64_t n, cap;
 	int     depth;
 } Copier;
@@ -90,7 +90,7 @@ seen_add(Copier *c, const void *from, IValue to)
 
 static IValue deep_copy(Copier *, IValue);
 
-/* Copies a storage.  Read-only bytes are shared: rt_writable copies them before a write. */
+/* Returns a copy of a storage. Read-only bytes are shared: rt_writable copies them before a write. */
 static RtStorage *
 copy_storage(Copier *c, const RtStorage *s)
 {
@@ -104,7 +104,7 @@ copy_storage(Copier *c, const RtStorage *s)
 	return own;
 }
 
-/* A tensor with the same geometry over a copy of the whole storage.  Each storage is copied once. */
+/* Returns a tensor with the same geometry over a copy of the whole storage. Each storage is copied once. */
 static RtTensor *
 copy_tensor(Copier *c, RtTensor *t)
 {
@@ -133,7 +133,7 @@ copy_tensor(Copier *c, RtTensor *t)
 	return r;
 }
 
-/* Copies n values.  After a failure, the others are None. */
+/* Copies n values. After a failure, the remaining ones are None. */
 static int
 copy_all(Copier *c, IValue *to, const IValue *from, int64_t n)
 {
@@ -174,7 +174,7 @@ copy_dict(Copier *c, RtDict *to, const RtDict *from)
 	return RT_OK;
 }
 
-/* An empty value of v's kind, to be filled with copies.  Null: out of memory, noted in status. */
+/* Returns an empty value of v's kind, to be filled with copies. Null if memory is exhausted, with an error raised. */
 static void *
 copy_shell(Copier *c, IValue v)
 {

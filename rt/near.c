@@ -1,5 +1,4 @@
-/* rt/near.c - the known name that is nearest to a word: "did you mean" of the command line and of programs
- */
+/* rt/near.c - finds the known name that is nearest to a word, for "did you mean" of the command line and of programs */
 #include "base.h"
 
 #include <string.h>
@@ -12,7 +11,8 @@ min_int(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Edit distance of the n letters of a and b: insertions, deletions, replacements and swaps of neighbours. */
+/* Returns the edit distance between a, of n letters, and b: the number of insertions, deletions, replacements and swaps
+ * of neighbours. */
 static int
 distance(const char *a, int n, const char *b, int nb)
 {

@@ -1,8 +1,7 @@
 /* rt/needs.h - the processor features that the compiler may use in the including file, as words of a string
  *
- * Include it within an initializer.  Each word is a row of cpu.c.  Only features that compilers use for plain C are
- * here; programs never use those that need an intrinsic, such as AES.
- */
+ * Include it within an initializer. Each word is in a table of cpu.c. Only features that compilers use for plain C are
+ * here. Programs never use features that need an intrinsic, such as AES. */
 ""
 #if defined __x86_64__
 #ifdef __SSE3__

@@ -1,9 +1,8 @@
-/* rt/npz.c - .npz files, zip archives of arrays: inputs and results of a model
+/* rt/npz.c - reads and writes .npz files, zip archives of arrays: inputs and results of a model
  *
  * The reader reads the whole file, follows the central directory (with zip64), and checks every offset and size against
- * the file before use.  Inflated sizes are bounded by deflate's largest ratio.  The writer stores without compression,
- * aligns data to 64 bytes, writes no time, and renames the finished file to its name.
- */
+ * the file before use. Inflated sizes are bounded by deflate's largest ratio. The writer stores without compression,
+ * aligns data to 64 bytes, writes no time, and renames the finished file to its name. */
 #include "host.h"
 #include "base.h"
 
@@ -24,13 +23,13 @@ typedef struct File {
 } File;
 
 typedef struct Member {
-	char    *name;             /* ends with .npy; on the heap */
+	char    *name;             /* name of the member, which ends with .npy; on the heap */
 	int      method, flags;
 	uint32_t crc;
 	int64_t  packed, size, offset;
 } Member;
 
-/* Little-endian numbers of 2, 4 and 8 bytes.  Compilers make single loads of these. */
+/* These read little-endian numbers of 2, 4 and 8 bytes. Compilers make single loads of them. */
 static int64_t
 little2(const unsigned char *p)
 {
@@ -134,7 +133,7 @@ rt_arrays_add_none(RtCx *cx, RtArrays *a, const char *key)
 	return RT_OK;
 }
 
-/* Is there an array with the key, or with the key of a part? */
+/* Whether there is an array with the key, or with the key of a part. */
 static bool
 has_key(const RtArrays *a, const char *key)
 {
@@ -205,13 +204,13 @@ rt_read_int(const char **s, const char *end, int64_t *out)
 typedef struct Header {
 	char    descr[48];
 	bool    fortran, has_descr, has_order, has_shape;
-	RtDtype dtype;          /* dtype of descr; RT_NDTYPE: not a tensor's */
+	RtDtype dtype;          /* dtype of descr; RT_NDTYPE if it is no tensor's dtype */
 	bool    swapped;        /* whether numbers are big-endian */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
 } Header;
 
-typedef struct Text { const char *p, *end; } Text;     /* the rest of a header: a Python literal */
+typedef struct Text { const char *p, *end; } Text;     /* the remaining text of a header, which is a Python literal */
 
 static bool
 skip_to(Text *t, char c)
@@ -242,7 +241,7 @@ read_string(Text *t, char *out, int room)
 	return skip_to(t, quote);
 }
 
-/* Reads a descr: a string, or the text of a list in brackets, which describes a structured array. */
+/* Parses a descr: a string, or the text of a list in brackets, which describes a structured array. */
 static bool
 read_descr(Text *t, char *out, int room)
 {
@@ -295,7 +294,7 @@ read_shape(Text *t, Header *h)
 	return true;
 }
 
-/* Reads { 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with the keys in any order. */
+/* Parses { 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with the keys in any order. */
 static bool
 read_header(Text t, Header *h)
 {
@@ -325,7 +324,8 @@ read_header(Text t, Header *h)
 
 /* ---- reading a member -------------------------------------------------------------------------------------------- */
 
-/* The dtype of numpy's '<f4'.  *swap: whether numbers are big-endian. */
+/* Returns the dtype of a NumPy text such as '<f4'. Sets *swap to whether numbers are big-endian. RT_NDTYPE if Kiln has
+ * no such dtype. */
 static RtDtype
 dtype_of(const char *descr, bool *swap)
 {
@@ -354,7 +354,7 @@ swap_bytes(char *p, int64_t n, RtDtype d)
 		}
 }
 
-/* Copies t's elements in C order.  It does not use copy.c, which plain programs do not link. */
+/* Copies t's elements in C order. It does not use copy.c, because plain programs do not link that file. */
 static void
 gather(const RtTensor *t, char *to)
 {
@@ -374,7 +374,7 @@ gather(const RtTensor *t, char *to)
 	}
 }
 
-/* A new reference to a contiguous tensor with the same elements.  Null: raised. */
+/* Returns a new reference to a contiguous tensor with the same elements. Null if an error was raised. */
 static RtTensor *
 in_order(RtCx *cx, RtTensor *t)
 {
@@ -390,7 +390,7 @@ in_order(RtCx *cx, RtTensor *t)
 	return r;
 }
 
-/* Makes row-major elements of column-major ones: a view with reversed strides, then a copy. */
+/* Converts column-major elements to row-major ones: by a view with reversed strides, then a copy. */
 static RtTensor *
 from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 {
@@ -476,7 +476,7 @@ damaged_member(RtCx *cx, const File *f, const Member *m, const char *what)
 	return rt_raise(cx, "%s: member '%s' is damaged: %s", f->path, m->name, what);
 }
 
-/* Prefixes the error of a member with the file's name. */
+/* Prefixes the error of a member with the file's name. Returns the status. */
 static int
 in_file(RtCx *cx, const File *f, int status)
 {
@@ -490,7 +490,7 @@ in_file(RtCx *cx, const File *f, int status)
 	return status;
 }
 
-/* Writes all n bytes.  False: see errno. */
+/* Writes all n bytes. Returns false, with errno set, on failure. */
 static bool
 write_all(int fd, const char *at, ssize_t n)
 {
@@ -521,7 +521,8 @@ rt_stdin_keep(void)
 	return good ? RT_OK : RT_ERROR;
 }
 
-/* Reads the file's next bytes, at most `room`.  Keeps the position of standard input, so that it can be read again. */
+/* Reads the file's next bytes, at most `room`. Reads standard input at an offset and so keeps its position, so that it
+ * can be read again. */
 static ssize_t
 read_more(const File *f, int fd, int64_t start, int64_t room)
 {
@@ -533,7 +534,8 @@ read_more(const File *f, int fd, int64_t start, int64_t room)
 	return n;
 }
 
-/* Reads to the end, or until the bytes cannot be the beginning of an .npz: a device may have no end. */
+/* Reads the file to its end. Stops if the bytes cannot be the beginning of an .npz, because a device may have no
+ * end. */
 static int
 read_all(RtCx *cx, File *f, int fd)
 {
@@ -603,7 +605,7 @@ find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *coun
 	return RT_OK;
 }
 
-/* Replaces members with all bits set by values of the zip64 field.  The field has only values of such members, in this
+/* Replaces values with all bits set by those of the zip64 field. The field has only values for such members, in this
  * order. */
 static bool
 read_zip64(const unsigned char *extra, int64_t n, Member *m)
@@ -634,7 +636,7 @@ read_zip64(const unsigned char *extra, int64_t n, Member *m)
 	return false;
 }
 
-/* Reads the directory entry at *at and moves *at past it. */
+/* Parses the directory entry at *at and moves *at behind it. */
 static int
 read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
 {
@@ -825,8 +827,8 @@ put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
 {
 	put_le(b, 45, 2);
 	put_le(b, 1 << 11, 2);                       /* names are UTF-8 */
-	put_le(b, 0, 2);                             /* stored */
-	put_le(b, 0, 2);                             /* midnight, 1 January 1980 */
+	put_le(b, 0, 2);                             /* method: stored */
+	put_le(b, 0, 2);                             /* time and date: midnight, 1 January 1980 */
 	put_le(b, 0x21, 2);
 	put_le(b, crc, 4);
 	put_le(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);

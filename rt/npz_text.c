@@ -1,16 +1,16 @@
-/* rt/npz_text.c - texts in .npz files: 0-d arrays of '<U5', each character a number of 32 bits; lists are 1-d arrays
+/* rt/npz_text.c - texts in .npz files
  *
- * A program whose arguments and results are all tensors leaves this out (rt_texts).
- */
+ * A text is a 0-d array of a dtype such as '<U5', in which each character is a number of 32 bits. A list of texts is a
+ * 1-d array. A program whose arguments and results are all tensors does not link this file (rt_texts). */
 #include "host.h"
 #include "base.h"
 
 #include <string.h>
 
-enum { MOST_TEXTS = 1 << 20 };        /* most texts of a list, as in args.c */
+enum { MOST_TEXTS = 1 << 20 };        /* largest number of texts in a list, as in args.c */
 
-/* Converts n characters, without zeros at the end, to UTF-8.  Null: raised; or, without an error, they are not valid
- * text. */
+/* Converts n characters to UTF-8 and drops zeros at the end. Returns null if an error was raised, or, without an error,
+ * if they are no valid text. */
 static RtStr *
 from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 {
@@ -89,7 +89,7 @@ put_code_unit(Buf *b, uint32_t c)
 	buf_add(b, u, 4);
 }
 
-/* Converts UTF-8 to UTF-32.  Invalid bytes become U+FFFD. */
+/* Appends the text in UTF-32. Invalid bytes become U+FFFD. */
 static void
 put_utf32(Buf *b, const RtStr *s)
 {

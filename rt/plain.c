@@ -1,8 +1,7 @@
 /* rt/plain.c - main() of a program of plain C functions: reads arrays, calls the function for their sizes
  *
- * There is no generic code: an input that none of the functions was built for ends in EXIT_MISS.  The model's state is
- * kept from call to call.
- */
+ * There is no generic code: if no function was built for an input, the program ends with EXIT_MISS. The model's state
+ * is kept from call to call. */
 #include "host.h"
 #include "base.h"
 #include "plain.h"
@@ -26,7 +25,7 @@ static const char usage[] =
 	"  --version        which Kiln built this program\n"
 	"It takes the sizes that it was built for, and no others (kiln build --no-generic).\n";
 
-/* Prints an error about an option in one line, with the option that may be meant. */
+/* Prints an error about an option in one line, and suggests the nearest option. */
 static int
 usage_error(const Plain *p, const char *what, const char *which)
 {
@@ -50,7 +49,7 @@ failed(Plain *p, int status)
 	return status;
 }
 
-/* ---- which function ---------------------------------------------------------------------------------------------- */
+/* ---- choosing a function ----------------------------------------------------------------------------------------- */
 
 static void
 put_type_text(Buf *b, int dtype, int n, const int64_t *dims)
@@ -61,7 +60,7 @@ put_type_text(Buf *b, int dtype, int n, const int64_t *dims)
 	buf_puts(b, ")");
 }
 
-/* Checks an argument.  Returns the exit status; the error is raised in cx. */
+/* Checks an argument. Returns the exit status. If that is not EXIT_OK, the error is raised in cx. */
 static int
 check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
 {
@@ -135,8 +134,8 @@ check(RtCx *cx, const PlainFunction *f, const RtArrays *in)
 	return status;
 }
 
-/* The first of the method's functions that accepts this input.  Null: none does; *status and the raised error are those
- * of the last function. */
+/* Returns the first function of the method that accepts this input. Null if none does; then *status and the raised
+ * error are those of the last function. */
 static const PlainFunction *
 function_for(Plain *p, const RtArrays *in, int *status)
 {
@@ -157,7 +156,7 @@ function_for(Plain *p, const RtArrays *in, int *status)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Builds the next part of the result from the tensors at *out.  A new reference.  None: raised. */
+/* Builds the next part of the result from the tensors at *out. Returns a new reference. None if an error was raised. */
 static IValue
 next_part(RtCx *cx, const int **shape, RtTensor *const **out)
 {
@@ -210,7 +209,8 @@ write_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out, const char 
 	return status;
 }
 
-/* Calls f with new tensors for its results.  at: room for (nin + nout) addresses.  out: (nout) the tensors. */
+/* Calls f with new tensors for its results. `at` must have room for nin + nout addresses. Sets out[nout] to the
+ * tensors. */
 static int
 call_function(RtCx *cx, const PlainFunction *f, const RtArrays *in, void **at, RtTensor **out)
 {
@@ -326,7 +326,7 @@ int
 rt_plain_main(const PlainProgram *program, int argc, char **argv)
 {
 	const char **files = calloc(2 * (size_t)argc + 2, sizeof *files);
-	static Plain p;                          /* freed by the exit, which waits for no thread */
+	static Plain p;                          /* freed by the exit of the process, which waits for no thread */
 	char lacks[120];
 	int status;
 

@@ -1,18 +1,18 @@
-/* rt/plain.h - tables that a program of plain C functions (--no-generic) has for plain.c
+/* rt/plain.h - tables in a program of plain C functions (--no-generic), which plain.c reads
  *
- * It includes nothing of rt.h: bare.h, which the same program includes, defines some of its names differently.
- */
+ * This header includes nothing of rt.h, because bare.h, which the same program includes, defines some of its names
+ * differently. */
 #ifndef RT_PLAIN_H
 #define RT_PLAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An argument or a result.  key: its name in an .npz.  dtype: an RtDtype. */
+/* An argument or a result. key is its name in an .npz, dtype an RtDtype. */
 typedef struct PlainTensor { const char *key; int dtype, ndim; const int64_t *dims; } PlainTensor;
 
-/* A number in the arguments that was fixed when the function was built: a 0-d array (n: -1), or element `at` of a list
- * of n.  tag: an RtTag.  RT_NONE: the input may not have the key. */
+/* A number in the arguments that was fixed when the function was built. It is a 0-d array if n is -1, or else element
+ * `at` of a list of n. tag is an RtTag. With RT_NONE, the input must not have the key. */
 typedef struct PlainNumber {
 	const char *key;
 	int     tag, n, at;
@@ -25,10 +25,10 @@ typedef struct PlainFunction {
 	const PlainTensor *in, *out;
 	const PlainNumber *number;
 	int nin, nout, nnumber;
-	/* structure of the result in prefix order. 0: the next array of out; 1 + n: a tuple of n; -1 - n: a list of
-	 * n */
+	/* Structure of the result in prefix order. 0 is the next array of out, 1 + n a tuple of n parts, -1 - n a list
+	 * of n parts. */
 	const int *result;
-	int (*call)(const void *const *in, void *const *out);    /* 0, or 1: an index is out of range */
+	int (*call)(const void *const *in, void *const *out);    /* returns 0, or 1 if an index is out of range */
 } PlainFunction;
 
 typedef struct PlainProgram {

@@ -57,7 +57,7 @@ rt_parts(IValue v, int64_t *n)
 	return v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : NULL;
 }
 
-/* Number of tensors in v whose storage has this address */
+/* Returns the number of tensors in v whose storage has this address. */
 static int
 count_over(const void *data, IValue v)
 {
@@ -70,7 +70,7 @@ count_over(const void *data, IValue v)
 	return count;
 }
 
-/* Does each tensor in `written` share its memory with no other tensor of the arguments? */
+/* Whether no tensor in `written` shares its memory with another tensor of the arguments. */
 static bool
 is_alone(IValue written, const IValue *args, int narg)
 {
@@ -98,7 +98,7 @@ rt_none_overlap(const IValue *written, int n, const IValue *args, int narg)
 	return true;
 }
 
-/* Each context has one arena, which grows to the largest size asked for.  A function that a specialization calls gets
+/* Returns the context's arena, which grows to the largest size requested. A function that a specialization calls gets
  * its own arena (steps.c: call_code). */
 char *
 rt_arena(RtCx *cx, int64_t bytes)

@@ -1,10 +1,10 @@
-/* rt/print.c - values as PyTorch prints them in TorchScript
+/* rt/print.c - prints values as PyTorch prints them in TorchScript
  *
- * Numbers go through C++'s streams there: 17 significant digits, `1.` for a whole float.  A tensor is printed by ATen's
- * stream form: one format per matrix, chosen from the exponents of its smallest and largest element, a common factor in
- * front when they are far from 1, columns cut at 80 characters, and `[ CPUFloatType{2,3} ]` at the end.  The precision
- * a format sets stays set for the matrices after it, as in the original.  An integer without dimensions has all digits.
- */
+ * Numbers are printed as by C++ streams: 17 significant digits, `1.` for a whole float. Tensors are printed in ATen's
+ * stream form. Each matrix has one format, chosen from the exponents of its smallest and largest element. A common
+ * factor is printed in front if they are far from 1. Columns are cut at 80 characters, and `[ CPUFloatType{2,3} ]` is
+ * at the end. The precision that a format sets stays set for the matrices after it, as in the original. An integer
+ * without dimensions has all digits. */
 #include "rt.h"
 #include "base.h"
 
@@ -14,11 +14,11 @@
 
 enum { LINE = 80, DEEP = 200 };
 
-/* The state of a C++ stream: %g, %e or %f, and digits. */
+/* State of a C++ stream: form (%g, %e or %f) and number of digits. */
 typedef struct Format {
 	char   form;
 	int    precision;
-	double scale;       /* common factor of the matrix, by which elements are divided */
+	double scale;       /* common factor of the matrix; elements are divided by it */
 	int    width;       /* width of a column */
 } Format;
 
@@ -46,7 +46,7 @@ exponent(double x)
 	return x != 0 ? floor(log10(x)) + 1 : 1;
 }
 
-/* Used instead of pow(), which adds 6 KB to a statically linked program. */
+/* Returns 10 to the power of n. Replaces pow(), which adds 6 KB to a statically linked program. */
 static double
 power_of_ten(int n)
 {
@@ -157,7 +157,8 @@ put_matrices(Buf *b, Format *f, const double *v, const RtTensor *t)
 	}
 }
 
-/* The value of the integer q.  channel: its index along the quantization axis, if t is quantized per channel. */
+/* Returns the value of the integer q. `channel` is its index along the quantization axis, if t is quantized per
+ * channel. */
 static double
 dequantized(const RtTensor *t, double q, int64_t channel)
 {
@@ -173,7 +174,7 @@ dequantized(const RtTensor *t, double q, int64_t channel)
 	return (double)(float)((q - zero) * (float)scale);
 }
 
-/* The elements in C order, as doubles.  Null: out of memory, which the caller reports. */
+/* Returns the elements in C order, as doubles. Null if memory is exhausted, without raising an error. */
 static double *
 elements(const RtTensor *t)
 {
@@ -222,7 +223,8 @@ put_quant(Buf *b, const Format *f, const RtQuant *q)
 	}
 }
 
-/* All digits of a number without dimensions, as PyTorch 2.15 prints them; 1.13 printed 2.1e+06 for 2100000. */
+/* Prints all digits of an integer without dimensions, as PyTorch 2.15 does. PyTorch 1.13 printed 2.1e+06 for
+ * 2100000. */
 static void
 put_integer(Buf *b, const RtTensor *t)
 {
@@ -317,7 +319,7 @@ put_dict(Buf *b, const RtDict *d, int depth)
 	buf_puts(b, "}");
 }
 
-/* The part of a qualified name after the last dot. */
+/* Returns the part of a qualified name after the last dot. */
 static const char *
 short_name(const char *name)
 {

@@ -1,10 +1,10 @@
 /*
  * Builds values from the tables of an emitted program, and calls its methods.
  *
- * Constants are flat rows (RtConst).  The rows of a container's parts follow its row.  A row RT_AGAIN refers to an
- * earlier row by its index, so that values shared in the model are shared in the program.  Tensors are views of the
- * weights and are not copied.  The image of the instance, if there is one, is built in the same way.  Each fresh
- * instance is a deep copy of it, since methods write to it.
+ * A constant is a flat sequence of RtConst entries: that of a container is followed by those of its parts. An entry
+ * RT_AGAIN refers to an earlier one by its index, so that values shared in the model are shared in the program. Tensors
+ * are views of the weights and are not copied. The image of the instance, if there is one, is built in the same way.
+ * Each fresh instance is a deep copy of it, since methods write to it.
  */
 #include "program.h"
 
@@ -22,9 +22,9 @@
 typedef struct RtLoader {
 	RtCx *cx;
 	const RtProgram *program;
-	RtStorage **storage;     /* (nstorage) made on first use */
-	IValue *made;            /* (nconstant) value of each row, for RT_AGAIN; borrowed */
-	int at;                  /* next row */
+	RtStorage **storage;     /* (nstorage) storages, made on first use */
+	IValue *made;            /* (nconstant) value of each entry, for RT_AGAIN; borrowed */
+	int at;                  /* index of the next entry */
 } Loader;
 
 static int build(Loader *, IValue *out);
@@ -33,7 +33,7 @@ static int build(Loader *, IValue *out);
 
 #ifdef __TINYC__
 
-/* tcc has no atomic operations: all locks are one mutex, and none is taken while another one is held. */
+/* The one lock of programs built by tcc, which has no atomic operations. No lock is taken while another one is held. */
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 
 void
@@ -52,7 +52,7 @@ rt_process_unlock(RtProcessLock *l)
 
 #else
 
-/* Takes the lock if it is free or if another process held it when this one was forked. */
+/* Tries to take the lock. Succeeds if the lock is free, or if another process held it when this one was forked. */
 static bool
 take(RtProcessLock *l, int process)
 {
@@ -82,8 +82,8 @@ rt_process_unlock(RtProcessLock *l)
 
 /* ---- weights -------------------------------------------------------------------------------------------------- */
 
-/* The storage of weights.  Packed weights get memory that is filled at their first use; until then the system need not
- * provide its pages. */
+/* Returns the storage of weights. Packed weights get memory that is filled at their first use. Until then the system
+ * need not provide its pages. */
 static RtStorage *
 storage_of(Loader *l, const RtSpan *span)
 {
@@ -110,7 +110,7 @@ rt_packed_row(RtCx *cx, const RtTensor *t, int64_t row, void *to)
 	const RtSpan *span = t->storage->packed;
 	const int64_t width = t->dims[1], at = t->offset / (width ? width : 1) + row;
 
-	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* elements in no part are 0 */
+	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* elements that are in no part are 0 */
 	for (int64_t i = 0; i < span->offset; i++) {
 		RtPacking p = span->packing[i];
 		const int64_t column = at - p.to / (width ? width : 1);
@@ -132,13 +132,13 @@ rt_unpack(RtCx *cx, RtStorage *s)
 
 	rt_process_lock(&one);
 	if (s->kind == RT_PACKED) {
-		memset(s->data, 0, (size_t)s->packed->bytes);      /* elements in no part are 0 */
+		memset(s->data, 0, (size_t)s->packed->bytes);      /* elements that are in no part are 0 */
 		for (int64_t i = 0; i < s->packed->offset; i++) {
 			const RtPacking *p = &s->packed->packing[i];
 
 			cx->program->unpack(cx->program->weights, p, 0, p->n, s->data);
 		}
-		s->kind = RT_HEAP;              /* an atomic store: readers that see it see the data */
+		s->kind = RT_HEAP;    /* this atomic store comes last, so that threads which read it see the data */
 	}
 	rt_process_unlock(&one);
 }
@@ -189,8 +189,9 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
-/* Two rows with parameters follow a quantized tensor's row: scheme, axis and zero point; scale.  If it is quantized per
- * channel, the rows of the tensors of scales and zero points follow. */
+/* Reads the parameters of a quantized tensor from the two entries after its own: scheme, axis and zero point in the
+ * first, scale in the second. If it is quantized per channel, the entries of the tensors of scales and zero points
+ * follow. */
 static int
 build_quant(Loader *l, RtTensor *t)
 {
@@ -295,7 +296,7 @@ build_text(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
-/* An enum's row has its type.  A row with the name and one with the value follow. */
+/* Builds an enum. Its entry has its type, and is followed by those of the name and of the value. */
 static int
 build_enum(Loader *l, const RtConst *c, IValue *out)
 {
@@ -327,7 +328,7 @@ rt_build_any(Loader *l, const RtConst *c, int row, IValue *out)
 	}
 }
 
-/* Builds the value of the next row and of the rows of its parts. */
+/* Builds the value of the next entry and of the entries of its parts. */
 static int
 build(Loader *l, IValue *out)
 {
@@ -384,9 +385,9 @@ rt_default(const RtCx *cx, const RtParam *p)
 	return p->value ? cx->value[p->value - 1] : p->deflt;
 }
 
-static RtProcessLock loading;            /* guards program->shared */
+static RtProcessLock loading;            /* lock of program->shared */
 
-/* Counts a context that loads the program.  The first one computes the weights in `making`. */
+/* Counts a context that loads the program. The first context computes the weights in `making`. */
 static int
 join_shared(RtCx *cx, const RtProgram *p)
 {
@@ -441,7 +442,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	return RT_OK;
 }
 
-/* RtProgram.fresh */
+/* Implements RtProgram.fresh: sets the instance to a private copy of its image. */
 int
 rt_instance_fresh(RtCx *cx)
 {
@@ -483,7 +484,8 @@ rt_program_again(RtCx *cx)
 	return RT_ERROR;
 }
 
-/* A method without specializations: reports the reason under --guards, and raises under --strict. */
+/* Handles a call of a method without specializations: prints the reason under --guards, and raises an error under
+ * --strict. */
 static int
 note_generic(RtCx *cx, const RtMethod *m)
 {

@@ -1,16 +1,15 @@
 /* rt/recycle.c - memory of values: freed blocks are kept for later requests of the same size
  *
- * A call of a compiled model makes the same values every time: tensors, strings, lists.  A freed block goes on the free
- * list of its size and of the thread that frees it.  Later requests take blocks from these lists, so calls after the
- * first one take no memory from the system.  Size classes are multiples of 16 up to 1 KB, then four to each doubling.
- * A thread keeps at most KEPT bytes.  Under sanitizers, and if KILN_NO_RECYCLE is in the environment (for valgrind),
+ * A call of a compiled model makes the same values every time: tensors, strings, lists. A freed block is put on the
+ * free list for its size of the thread that frees it. Later requests take blocks from these lists, so calls after the
+ * first one allocate nothing from the system. Size classes are multiples of 16 up to 1 KB, then four to each doubling.
+ * A thread keeps at most KEPT bytes. Under sanitizers, and if KILN_NO_RECYCLE is in the environment (for valgrind),
  * nothing is kept and blocks have exactly the requested size, so that these tools see each block and its end.
  *
  * An instance of a library has its own lists (rt_mem_switch), which are freed with it.
  *
- * The two words before a block are its size in bytes and the index of its list.  With assertions, the second word of a
- * freed block is negative.
- */
+ * The two words before a block are its size in bytes and the index of its list. With assertions, the second word of a
+ * freed block is negative. */
 #include "base.h"
 #include "rt.h"
 
@@ -36,25 +35,25 @@ enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * D
 
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct RtMem {
-	Kept   *first[2][NSIZE];         /* free lists: aligned to 16, to 64 */
-	int64_t bytes, most;             /* bytes kept; most bytes kept */
-	char   *block;                   /* rt_thread_scratch */
-	void   *spare[SPARES];           /* spare blocks of an instance, for error texts when memory is exhausted */
-	bool  (*cut)(struct RtMem *, Buf *);     /* hands out spare blocks; null: not an instance's */
+	Kept   *first[2][NSIZE];         /* free lists: of blocks aligned to 16, and to 64 */
+	int64_t bytes, most;             /* number of bytes kept, and its limit */
+	char   *block;                   /* block of rt_thread_scratch */
+	void   *spare[SPARES];           /* spare blocks of an instance, for texts of errors when memory is exhausted */
+	bool  (*cut)(struct RtMem *, Buf *);     /* hands out spare blocks; null if the lists belong to no instance */
 	bool    lost;                    /* whether a text was cut or got a spare block */
-	bool    full;                    /* whether all spare blocks are there */
+	bool    full;                    /* whether all spare blocks are present */
 } Lists;
 
 void (*rt_mem_none)(void);
 
-/* Number of bytes of a block of size class i */
+/* Returns the number of bytes of a block of size class i. */
 static int64_t
 class_bytes(int i)
 {
 	return i < NSMALL ? 16 * (i + 1) : (int64_t)(5 + (i - NSMALL) % 4) << (8 + (i - NSMALL) / 4);
 }
 
-/* The smallest size class of at least `bytes`.  NSIZE: no class is large enough. */
+/* Returns the smallest size class of at least `bytes`. NSIZE if no class is large enough. */
 static int
 class_of(int64_t bytes)
 {
@@ -176,7 +175,7 @@ rt_mem_block(void)
 	return l ? &l->block : NULL;
 }
 
-/* ---- taking and giving ------------------------------------------------------------------------------------------- */
+/* ---- allocating and freeing -------------------------------------------------------------------------------------- */
 
 static void *
 take_block(int64_t bytes, int aligned)
@@ -249,7 +248,7 @@ rt_mem_more(void *old, int64_t bytes)
 	return p;
 }
 
-/* Overwrites a freed block, so that a use after free is noticed: no reference count has these bytes. */
+/* Overwrites a freed block, so that uses after free are noticed: no reference count has these bytes. */
 static void
 spoil(void *p, int64_t id)
 {
@@ -296,7 +295,8 @@ rt_mem_cut(Buf *b)
 	return l && l->cut && l->cut(l, b);
 }
 
-/* Gives a spare block to a text that has no block yet.  Other texts are not changed. */
+/* Gives a spare block to a text that has no block yet. Does not change other texts. Returns whether the text may be
+ * cut. */
 static bool
 cut(Lists *l, Buf *b)
 {

@@ -1,9 +1,8 @@
-/* rt/rng.c - the CPU generator of ATen: mt19937 and a cached normal
+/* rt/rng.c - the CPU random generator of ATen: mt19937 and a cached normal number
  *
- * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  Operators draw numbers in the order in
- * which PyTorch's CPU kernels do, so that the same seed gives the same results.  Forked calls draw from the same
- * generator, as in PyTorch: with threads the order is not defined, but no number is drawn twice.
- */
+ * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits. Operators draw numbers in the order in
+ * which PyTorch's CPU kernels do, so that the same seed gives the same results. Forked calls draw from the same
+ * generator, as in PyTorch. With threads the order is not defined, but no number is drawn twice. */
 #include "rt.h"
 #include "base.h"
 

@@ -1,12 +1,12 @@
 /*
  * Dynamic sizes: computes the sizes and the arena layout of a dynamic specialization from its symbols.
  *
- * The kernels of the specialization have sizes s[0], s[1] ... as arguments.  They rely on facts that held for all
+ * The kernels of the specialization have sizes s[0], s[1] ... as arguments. They rely on facts that held for all
  * samples of the symbols when it was compiled: which sizes are constant, which are products of others, which tensors
- * share memory.  For new values of the symbols, the model's operators run once on tensors without data (cx->meta), in
- * the order in which the compiler ran them.  Each number that they compute is compared with its expected value.  One
- * that is not a product of others defines the next s.  Then each buffer gets an offset in the arena, largest first, as
- * in the compiler.  The outcome, also that the specialization does not fit, is cached by the symbols' values.
+ * share memory. For new values of the symbols, the model's operators run once on tensors without data (cx->meta), in
+ * the order in which the compiler ran them. Each number that they compute is compared with its expected value. A number
+ * that is not a product of others defines the next s. Then each buffer gets an offset in the arena, largest first, as
+ * in the compiler. The outcome is cached by the symbols' values, also if the specialization does not accept them.
  */
 #include "base.h"
 #include "program.h"
@@ -34,7 +34,7 @@ layout_of(const RtTensor *t)
 	return memcmp(strides, t->strides, (size_t)t->ndim * sizeof *strides) ? FORM_OTHER : FORM_CHANNELS_LAST;
 }
 
-/* Pointer to 1 + the last tensor in the storage's bucket */
+/* Returns a pointer to 1 + the index of the last tensor in the storage's bucket. */
 static int *
 bucket_of(RtSeen *s, const RtStorage *storage)
 {
@@ -68,7 +68,8 @@ seen_grow(RtSeen *s)
 	return true;
 }
 
-/* The distance in tensors to the last one with this storage.  0: the storage is new.  -1: out of memory. */
+/* Returns the distance in tensors to the last one with this storage. 0 if the storage is new. -1 if memory is
+ * exhausted. */
 static int
 storage_age(RtSeen *s, RtStorage *storage)
 {
@@ -143,18 +144,18 @@ rt_seen_free(RtSeen *s)
 	s->cap = 0;
 }
 
-/* ---- numbers against what they have to be ------------------------------------------------------------------------ */
+/* ---- comparing numbers with their expected values ---------------------------------------------------------------- */
 
 typedef struct Check {
 	RtSeen seen;             /* must be first: put() gets its address */
 	const RtSizes *of;
-	int64_t *s;              /* (natom) -1: not seen yet */
-	int at;                  /* number of numbers seen so far */
+	int64_t *s;              /* (natom) values of s; -1 if not known yet */
+	int at;                  /* number of numbers compared so far */
 	bool fits;
 	uint32_t line;           /* line of the first number that differs */
 } Check;
 
-/* Computes an expression.  False: overflow, or an s is not known. */
+/* Computes an expression. Returns false on overflow, or if an s is not known. */
 static bool
 value_of(const RtSizeExpr *e, const int64_t *s, int64_t *out)
 {
@@ -195,7 +196,7 @@ check_number(RtSeen *seen, int64_t number, RtSeenKind kind)
 	}
 }
 
-/* Called for each RT_DO_PROFILE: compares the value with the numbers of the samples. */
+/* Called at each RT_DO_PROFILE: compares the value's numbers with their expected values. */
 static void
 probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 {
@@ -211,7 +212,7 @@ probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 		c->line = code->insn[pc].line;
 }
 
-/* A tensor like v without data, or a container of such tensors. */
+/* Returns a tensor like v without data, or a container of such tensors. */
 IValue
 rt_without_data(RtCx *cx, IValue v)
 {
@@ -250,8 +251,8 @@ say_misfit(RtCx *cx, const Check *c)
 	fprintf(stderr, "\n");
 }
 
-/* Runs the operators on tensors without data.  False: a number differs from its expected value, or an operator
- * failed. */
+/* Runs the operators on tensors without data. Returns false if a number differs from its expected value, or if an
+ * operator failed. */
 static bool
 run_shapes(RtCx *cx, Check *c, const IValue *reg)
 {
@@ -301,8 +302,8 @@ count_all(const RtSizes *of, int64_t *s)
 	return true;
 }
 
-/* Do the relations hold that held for all samples?  If two numbers are equal in all samples, a kernel may use either
- * one in place of the other. */
+/* Whether the conditions that held for all samples hold for these sizes. If two numbers are equal in all samples, a
+ * kernel may use either one in place of the other. */
 static bool
 ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
 {
@@ -336,7 +337,8 @@ by_size(const void *a, const void *b)
 	return x->first != y->first ? x->first - y->first : x->index - y->index;
 }
 
-/* The lowest offset at which p overlaps none of the first n buffers whose live ranges intersect p's.  < 0: overflow. */
+/* Returns the lowest offset at which p overlaps none of the first n buffers whose live ranges intersect p's. Negative
+ * on overflow. */
 static int64_t
 lowest_place(const Placed *all, int n, const Placed *p)
 {
@@ -398,13 +400,13 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 	return fits;
 }
 
-/* ---- layouts found so far -------------------------------------------------------------------------------------- */
+/* ---- cache of layouts ------------------------------------------------------------------------------------------ */
 
 struct RtKnownSizes {
-	RtKnownSizes *next;      /* next one in the cache, used less recently */
+	RtKnownSizes *next;      /* next entry of the cache, which was used less recently */
 	const RtSizes *of;
 	bool    fits;
-	int64_t s[];             /* natom values, of which the symbols are the first; counts; offsets */
+	int64_t s[];             /* natom values, of which the first are the symbols; then counts, then offsets */
 };
 
 static RtKnownSizes *

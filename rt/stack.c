@@ -1,7 +1,7 @@
-/* rt/stack.c - finds the lowest address of the stack, so that the interpreter raises before its calls overflow it
+/* rt/stack.c - finds the lowest address of the stack, so that the interpreter raises an error before its calls overflow
+ * it
  *
- * Single-threaded programs, and those that libtcc compiled, do not use this: RT_DEPTH alone bounds their calls.
- */
+ * Single-threaded programs, and programs compiled by libtcc, do not use this file: only RT_DEPTH bounds their calls. */
 #include "rt.h"
 #include "base.h"
 
@@ -32,15 +32,15 @@ rt_stack_note(RtCx *cx)
 
 enum {
 	STACK_SPARE = 64 << 10,  /* bytes kept for kernels and the C library */
-	GIVEN = 128 << 10,       /* Linux maps this much below the arguments */
-	FRAMES = 16 << 10,       /* more than the frame of any caller in this file */
-	LEAST = 256 << 10,       /* Linux's most for arguments where the limit is small, and GIVEN */
-	MOST = 128 << 20,        /* Linux maps nothing else this near below the top of the first thread's stack */
-	ELSEWHERE = 64 << 10,    /* bytes for calls on a stack whose end is not known */
+	GIVEN = 128 << 10,       /* Linux maps this many bytes below the arguments */
+	FRAMES = 16 << 10,       /* more bytes than the frame of any caller in this file */
+	LEAST = 256 << 10,    /* largest size that Linux gives to arguments if the stack's limit is small, and GIVEN */
+	MOST = 128 << 20,        /* Linux maps nothing else this close below the top of the first thread's stack */
+	ELSEWHERE = 64 << 10,    /* number of bytes for calls on a stack whose end is not known */
 };
 
-/* Where address space is limited, the stack may be unable to grow to its own limit later, so it is grown now.  At least
- * what the system mapped at the start is there. */
+/* Grows the stack now and returns the lowest address that it has reached, because it may be unable to grow to its limit
+ * later, if address space is limited. The memory that the system mapped at the start is always there. */
 static const char *
 claim_stack(const char *end, const char *given)
 {
@@ -71,7 +71,7 @@ is_on(const char *frame, const RtStack *s)
 	return frame >= s->low && frame < s->top;
 }
 
-/* The first thread's stack: its top holds the program's name, and it grows down to the limit. */
+/* Returns the first thread's stack. Its top has the program's name, and it grows down to the limit. */
 static RtStack
 first_stack(void)
 {
@@ -86,7 +86,7 @@ first_stack(void)
 			  .end = (const char *)(top - bytes), .top = (const char *)top };
 }
 
-/* The calling thread's stack, as the C library describes it.  All null if it does not. */
+/* Returns the calling thread's stack, as the C library describes it. All members are null if it does not. */
 static RtStack
 thread_stack(void)
 {
@@ -103,8 +103,8 @@ thread_stack(void)
 	return s;
 }
 
-/* The calling thread's own stack.  A process id does not tell which kind it is: in a child that was forked by another
- * thread than the first, that thread is the only one. */
+/* Returns the calling thread's own stack. A process id does not tell which kind it is: in a child that was forked by
+ * another thread than the first, that thread is the only one. */
 static RtStack
 own_stack(const char *frame)
 {
@@ -116,8 +116,9 @@ own_stack(const char *frame)
 	return s;
 }
 
-/* A frame outside the thread's own stack is on one that the program allocated, for a fiber or coroutine.  Nothing says
- * where that ends, since the memory below it may be mapped, too; so calls get a fixed number of bytes. */
+/* Returns the lowest address for frames on the stack of `frame`. A frame outside of the thread's own stack is on one
+ * that the program allocated for a fiber or coroutine. The end of such a stack is unknown, since the memory below it
+ * may be mapped, too. So calls get a fixed number of bytes. */
 static const char *
 end_for(const char *frame, const RtStack *own)
 {
@@ -133,8 +134,8 @@ rt_stack_end(void)
 	return end_for(frame, &own);
 }
 
-/* A thread's own stack is found once.  Whether the frame is on it is asked at each outermost call: a thread may run
- * several fibers. */
+/* Sets cx->stack_end. A thread's own stack is found once. Each outermost call checks whether the frame is on it,
+ * because a thread may run several fibers. */
 void
 rt_stack_note(RtCx *cx)
 {

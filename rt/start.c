@@ -13,7 +13,7 @@
 enum { RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
-	const char **in, **out;      /* (nin, nout) with room for all arguments */
+	const char **in, **out;      /* (nin, nout) files; the arrays have room for all arguments */
 	const char *json, *trace, *method, *device, *threads, *seed, *bench, *extra;
 	RtTrain train;               /* options of programs with gradients */
 	int   nin, nout;
@@ -22,7 +22,7 @@ typedef struct Options {
 
 typedef struct Program {
 	RtCx cx;
-	RtProgram own;               /* the tables, with the weights where they are */
+	RtProgram own;               /* the program's tables, with the address of the weights */
 	RtEntry entry;
 	const RtMethod *method;
 	const char *name;            /* argv[0] */
@@ -64,14 +64,14 @@ static const RtOption options[] = {
 	FLAG("--extra", list_extra), { "--extra=", offsetof(Options, extra), RT_OPTION_REST },
 	{ "--bench=", offsetof(Options, bench), RT_OPTION_REST }, { 0 },
 };
-/* The members are lists: read_option adds to them. */
+/* These members are lists: read_option adds to them. */
 static const RtOption file_options[] = {
 	{ "-i", offsetof(Options, in), RT_OPTION_TEXT }, { "-o", offsetof(Options, out), RT_OPTION_TEXT }, { 0 },
 };
 #undef TEXT
 #undef FLAG
 
-/* The gradients of the first method that has any.  Null: no method has. */
+/* Returns the gradients of the first method that has any. Null if no method has. */
 static const RtGradients *
 gradients_of(const Program *p)
 {
@@ -103,7 +103,7 @@ usage_error(const Program *p, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-/* Options for files; options of every program; options of programs with gradients, null in other programs */
+/* Tables of options: for files; of every program; for gradients, which is null in programs without them. */
 typedef struct Tables { const RtOption *at[3]; } Tables;
 
 static Tables
@@ -114,7 +114,7 @@ tables_of(const Program *p)
 	return (Tables){ { file_options, options, g ? g->options : NULL } };
 }
 
-/* Is the text the option o, alone or as o=VALUE? */
+/* Whether the text is the option o, alone or as o=VALUE. */
 static bool
 is_option(const RtOption *o, const char *text)
 {
@@ -124,7 +124,7 @@ is_option(const RtOption *o, const char *text)
 	       (!text[n] || o->as == RT_OPTION_REST || (text[n] == '=' && o->as == RT_OPTION_TEXT));
 }
 
-/* The option with this text.  *table: the index of its table.  Null: there is none. */
+/* Returns the option with this text, and sets *table to the index of its table. Null if there is none. */
 static const RtOption *
 find_option(const Tables *t, const char *text, int *table)
 {
@@ -135,7 +135,7 @@ find_option(const Tables *t, const char *text, int *table)
 	return NULL;
 }
 
-/* Prints that there is no such option, and the option that may be meant. */
+/* Prints that there is no such option, and suggests the nearest one. */
 static int
 unknown_option(const Program *p, const Tables *t, const char *text)
 {
@@ -151,8 +151,8 @@ unknown_option(const Program *p, const Tables *t, const char *text)
 		usage_error(p, "unknown option %s", text);
 }
 
-/* The value of option o, in argv[*i] or in the next argument, unless that is an option.  Null: it is missing; the error
- * was printed. */
+/* Returns the value of option o, in argv[*i] or in the next argument, unless that is an option. If the value is
+ * missing, prints an error and returns null. */
 static const char *
 value_of(const Program *p, const Tables *t, const RtOption *o, char **argv, int *i)
 {
@@ -207,8 +207,8 @@ read_options(Program *p, char **argv)
 	return status;
 }
 
-/* Refuses an output that is also read, as it would be lost for later calls, and an output that is written twice.  The
- * arrays of inputs and outputs have room for the files that are added here. */
+/* Fails if an output is also read, because it would be lost for later calls, or if an output is written twice. Adds
+ * more files to the arrays of inputs and outputs, which have room for them. */
 static int
 refuse_overwrite(Program *p)
 {
@@ -362,7 +362,7 @@ not_written(Program *p)
 	return failed(p, 0);
 }
 
-/* Peak memory of this process in bytes.  0: unknown. */
+/* Returns the peak memory of this process in bytes. 0 if unknown. */
 static int64_t
 peak_memory(void)
 {
@@ -412,7 +412,7 @@ report_times(Program *p, int64_t *t, int n)
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
-/* Times calls.  Without a number of runs: at least five, until two seconds are over. */
+/* Times calls. If no number of runs is given, makes at least five calls, for two seconds. */
 static int
 bench(Program *p)
 {
@@ -446,12 +446,12 @@ bench(Program *p)
 
 /* ---- --selfcheck ------------------------------------------------------------------------------------------------- */
 
-/* Effects of running a code on an input */
+/* Effects of running a code on an input. */
 typedef struct Outcome {
 	Call   call;                 /* result of the call, and its arguments after it */
-	IValue state;                /* the instance after the call */
+	IValue state;                /* instance after the call */
 	int    status;
-	char  *type, *message;       /* exception, if it raised; type null: RuntimeError */
+	char  *type, *message;       /* exception, if the code raised one; if type is null, RuntimeError */
 	char  *printed;
 } Outcome;
 
@@ -468,7 +468,7 @@ outcome_free(Outcome *o)
 static void
 keep_print(RtCx *cx, const char *text, int64_t n)
 {
-	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream, since tasks print from their own threads */
+	fwrite(text, 1, (size_t)n, cx->print_arg);    /* stdio locks the stream: tasks print from their own threads */
 }
 
 static int
@@ -482,7 +482,7 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	p->cx.print = keep_print;
 	m.code = code;
 	if (code != p->method->code)
-		m.generic = NULL;        /* no report of generic code: it is asked for */
+		m.generic = NULL;        /* no report of generic code, because it was asked for */
 	o->call.of.method = &m;
 	o->status = rt_invocation_run(&p->cx, &o->call.of);
 	o->call.of.method = p->method;
@@ -490,8 +490,8 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
 }
 
-/* Runs a code on the input, which is read again, with fresh constants and state and the same random numbers.  A raise
- * is an outcome.  Other errors (wrong input, --strict, lacking operators) become the exit status. */
+/* Runs a code on the input, which is read again, with fresh constants and state and the same random numbers. An
+ * exception is an outcome. Other errors (wrong input, --strict, missing operators) become the exit status. */
 static int
 outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 {
@@ -504,7 +504,7 @@ outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 		return failed(p, in);
 	*cx->gen = before;
 	if (p->own.cuda)
-		cx->cuda = p->own.cuda->leave(cx);       /* fetches state */
+		cx->cuda = p->own.cuda->leave(cx);       /* fetches the state */
 	o->state = cx->instance ? rt_retain(rt_ref(RT_OBJECT, cx->instance)) : rt_none();
 	o->type = cx->cls ? strdup(cx->cls) : NULL;
 	o->message = strdup(cx->message ? cx->message : "");
@@ -597,11 +597,12 @@ typedef Elf64_Phdr Segment;
 typedef Elf32_Phdr Segment;
 #endif
 
-/* Symbols at the beginning and the end of code: C libraries define _init, the linker etext.  tcc defines neither. */
+/* Symbols at the beginning and the end of code. C libraries define _init, the linker defines etext; tcc defines
+ * neither. */
 extern const char _init[] __attribute__((weak)), etext[] __attribute__((weak));
 
-/* Bytes of code of the running program: its executable segments from _init to etext.  The loader's tables before that
- * and the constants and weights behind it do not count.  With tcc, constants do. */
+/* Returns the number of bytes of code of the running program: its executable segments from _init to etext. The loader's
+ * tables before _init, and constants and weights after etext, do not count. With tcc, constants count. */
 static int64_t
 code_bytes(const RtProgram *program)
 {
@@ -705,7 +706,7 @@ train(Program *p)
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-/* Chooses the method for input i: name i of --method, or the last name. */
+/* Chooses the method for input i: name i of --method, or its last name. */
 static int
 choose_method(Program *p, int i)
 {
@@ -722,7 +723,7 @@ choose_method(Program *p, int i)
 	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s': --info lists them", (int)n, want);
 }
 
-/* Is any result or report written to standard output?  Then the model's prints go elsewhere. */
+/* Whether any result or report is written to standard output. Then the model's prints go to standard error. */
 static bool
 writes_to_stdout(const Options *o)
 {
@@ -835,7 +836,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 4));
 	p.options.in = files;
 	p.options.out = files + argc + 4;
-	signal(SIGXFSZ, SIG_IGN);                /* a file that is too large is an error of write() */
+	signal(SIGXFSZ, SIG_IGN);                /* writing a file that is too large is an error, instead of a signal */
 	if (p.own.watch)
 		p.own.watch();
 	status = run_program(&p, argv);

@@ -1,7 +1,7 @@
 /*
- * Calls of the runtime in specialized code, as data: rows of a table (RtStep), whose operands are words of 32 bits.
+ * Calls of the runtime in specialized code, as data: entries of a table (RtStep), whose operands are words of 32 bits.
  *
- * A step makes new references of its operands, runs, drops them, and moves its results to their slots.  If a guard
+ * A step makes new references to its operands, runs, drops them, and moves its results to their slots. If a guard
  * fails, its operands are the values with which the generic code resumes.
  */
 #include "program.h"
@@ -13,7 +13,7 @@ RT_FAST
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-/* The value of an operand that is a slot, a register or a constant; borrowed. */
+/* Returns the value of an operand that is a slot, a register or a constant; borrowed. */
 static IValue
 peek(const RtFrame *f, uint32_t operand)
 {
@@ -99,7 +99,7 @@ is_planned(const RtCx *cx, const RtStorage *s)
 	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
 }
 
-/* If a result shares planned memory, gives its storage a copy of the memory.  All tensors of that storage see the
+/* If a result shares planned memory, copies the memory to the heap for its storage. All tensors of that storage see the
  * copy. */
 static int
 own_memory(RtCx *cx, IValue v)
@@ -122,7 +122,7 @@ own_memory(RtCx *cx, IValue v)
 	return RT_OK;
 }
 
-/* Is the result a list that is one of the inputs, as of append?  Its elements were checked when it was made. */
+/* Whether the result is a list that is also an input, as of append. Its elements were checked when it was made. */
 static bool
 is_given(IValue v, const IValue *in, int nin)
 {
@@ -159,7 +159,7 @@ kernel_of(const RtFrame *f, const RtStep *s)
 			     s->by.kernel;
 }
 
-/* Calls the step's kernel and makes sure that results share no planned memory. */
+/* Calls the step's kernel. Results that share planned memory get a copy of it. */
 static int
 call_kernel(const RtFrame *f, const RtStep *s, const RtCall *call, IValue *in, IValue *got)
 {
@@ -182,7 +182,7 @@ rt_step_row(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return call_kernel(f, s, &(RtCall){ kernel_of(f, s), s->use, s->nin, s->nout }, in, got);
 }
 
-/* Calls a code with an empty arena of its own: its specialization must not use this call's arena. */
+/* Calls a code with a new arena, because its specialization must not use this call's arena. */
 static int
 call_code(RtCx *cx, const RtCode *callee, const IValue *in, IValue *got)
 {
@@ -205,7 +205,8 @@ rt_step_call(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return call_code(f->cx, s->with.what.code, in, got);
 }
 
-/* Runs the body on its arguments among the inputs.  Then the operator's kernel stores the body's results. */
+/* Runs an operator with a stored body: the body runs on its arguments among the inputs, then the operator's kernel
+ * stores the body's results. */
 int
 rt_step_store(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -224,7 +225,7 @@ rt_step_store(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return status;
 }
 
-/* Calls a method that is looked up in the object's class. */
+/* Calls a method that is looked up by name in the object's class. */
 int
 rt_step_method(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -233,7 +234,7 @@ rt_step_method(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return callee ? call_code(f->cx, callee, in, got) : RT_ERROR;
 }
 
-/* Runs an instruction of the interpreter. */
+/* Runs the body of an interpreter's instruction. */
 int
 rt_step_body(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 {
@@ -256,9 +257,9 @@ rt_step_tuple(const RtFrame *f, const RtStep *s, IValue *in, IValue *got)
 	return f->cx->status;
 }
 
-/* ---- running them ------------------------------------------------------------------------------------------------ */
+/* ---- running steps ----------------------------------------------------------------------------------------------- */
 
-/* Adds the line to the error's trace and returns the status. */
+/* Adds the line to the error's traceback and returns the status. */
 static int
 failed(RtCx *cx, const RtCode *code, uint32_t line)
 {
@@ -266,7 +267,7 @@ failed(RtCx *cx, const RtCode *code, uint32_t line)
 	return cx->status ? cx->status : RT_ERROR;
 }
 
-/* The value of the next operand, a new reference.  Most operands are slots. */
+/* Returns the value of the next operand, a new reference. Most operands are slots. */
 static inline IValue
 operand(const RtFrame *f, const uint32_t **next)
 {

@@ -1,9 +1,8 @@
-/* rt/table.c - string -> pointer, in the order of insertion; address -> number
+/* rt/table.c - maps from strings to pointers, in insertion order, and from addresses to numbers
  *
- * Entries are in an array, in order of insertion; an open-addressed table has their indices.  A removed entry loses its
- * key but keeps its slot, so that probes pass it.  Growing drops such entries.
- * Invariant: nslot is a power of two and more than half of the slots are free.
- */
+ * Entries are in an array, in insertion order. An open-addressed table contains their indices. A removed entry loses
+ * its key but keeps its slot, so that probes pass it. Growing drops such entries. Invariant: nslot is a power of two
+ * and more than half of the slots are free. */
 #include "base.h"
 
 #include <stdlib.h>
@@ -43,16 +42,16 @@ hash_mix(uint64_t h, uint64_t x)
 uint32_t
 hash_address(const void *p)
 {
-	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* the low bits are 0 by alignment */
+	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* the low bits of an address are 0 */
 }
 
 static uint32_t
 hash_key(const char *key)
 {
-	return (uint32_t)hash_bytes(key, (int64_t)strlen(key)); /* hash_bytes folds its upper half into the lower */
+	return (uint32_t)hash_bytes(key, (int64_t)strlen(key)); /* hash_bytes mixes its upper half into the lower one */
 }
 
-/* The slot of the key, or the free slot for it. */
+/* Returns the slot of the key, or the free slot in which to insert it. */
 static int
 find_slot(const Map *m, const char *key, uint32_t hash)
 {
@@ -138,7 +137,7 @@ map_put(Map *m, const char *key, void *value)
 	m->at[m->n++] = (MapEntry){ key, value, hash };
 }
 
-/* ---- by address ----------------------------------------------------------------------------------------- */
+/* ---- maps from addresses -------------------------------------------------------------------------------- */
 
 static int
 address_slot(const PtrMap *m, const void *key)

@@ -1,11 +1,11 @@
 /* rt/task.c - forked calls and awaitables, and the futures of both
  *
- * A forked call is a task on the pool's queue, with its own context.  A thread that waits for a future runs its task if
- * it has not begun, else other closed tasks while the C stack is shallow, else it sleeps.  A closed task has no future
- * among its arguments: it only waits for tasks that it has forked itself, so never for a call below it on its thread's
- * stack.  Hence a waiting thread continues as soon as the model's own order allows.  Without workers, and while
- * profiling, a fork is run at once.  An awaitable is never queued: the first thread to wait calls it, as in PyTorch.
- */
+ * A forked call is a task on the pool's queue, with its own context. A thread that waits for a future runs the future's
+ * task if that has not begun. Otherwise it runs other closed tasks while the C stack is shallow; otherwise it sleeps. A
+ * closed task has no future among its arguments. It only waits for tasks that it has forked itself, so never for a call
+ * below it on its thread's stack. Hence a waiting thread continues as soon as the model's own order allows. Without
+ * workers, and while profiling, a fork runs at once. An awaitable is never queued: the first thread to wait calls it,
+ * as in PyTorch. */
 #include "thread.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct Task {
 	const RtCode *code;
 	RtFuture *future;        /* owns a reference */
 	Task    *prev, *next;    /* neighbours in the queue */
-	bool     closed;         /* no argument contains a future */
+	bool     closed;         /* whether no argument contains a future */
 	int      n;
 	IValue   arg[];
 };
@@ -27,12 +27,12 @@ struct RtFuture {
 	RtHead  h;
 	int     state;           /* a State; changed under the pool's lock */
 	IValue  value;
-	int     status;          /* status of the call, and its error: */
+	int     status;          /* status of the call, followed by its error */
 	char   *message, *cls;
 	RtVisit *visit;
 	int     nvisit;
-	Task   *task;            /* the queued task, or null */
-	/* code that an awaitable calls; value is a tuple of the arguments until the call is done */
+	Task   *task;            /* the queued task; null if there is none */
+	/* code that an awaitable calls; until the call is done, `value` is a tuple of its arguments */
 	const RtCode *code;
 #ifndef RT_SINGLE
 	pthread_t runner;        /* thread that calls the awaitable */
@@ -116,7 +116,8 @@ task_call(Task *t, IValue *out)
 	return status;
 }
 
-/* Runs the call and stores its value or error in the future, but not the state.  depth: that of the thread's calls. */
+/* Runs the call and stores its value or error in the future, but does not change the future's state. depth: nesting
+ * depth of the thread's calls. */
 static void
 task_run(Task *t, int depth)
 {
@@ -154,7 +155,7 @@ collect_future(RtCx *cx, RtFuture *f, IValue *out)
 	return f->status;
 }
 
-/* The type is checked, since a model may cast futures. */
+/* Waits for a future and checks the type of its value, because a model may cast futures. */
 int
 rt_wait_for(RtCx *cx, IValue f, const RtType *t, IValue *out)
 {
@@ -168,7 +169,7 @@ rt_wait_for(RtCx *cx, IValue f, const RtType *t, IValue *out)
 	return status;
 }
 
-/* Calls at once, without a worker.  The call's steps count towards the caller's step limit. */
+/* Makes the call at once, without a worker. Its steps count towards the caller's step limit. */
 static int
 fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 {
@@ -212,7 +213,8 @@ rt_awaited(RtCx *cx, IValue v, IValue *out)
 	return f ? RT_OK : rt_raise(cx, "out of memory");
 }
 
-/* Makes the awaitable's call; f->state is RUNNING.  After a failure, the next thread that waits calls again. */
+/* Makes the awaitable's call. f->state must be RUNNING. After a failure, the next thread that waits makes the call
+ * again. */
 static int
 call_awaitable(RtCx *cx, RtFuture *f)
 {
@@ -234,7 +236,7 @@ waits_for_itself(RtCx *cx)
 	return rt_raise(cx, "an awaitable waits for itself");
 }
 
-/* Waits when there are no other threads. */
+/* Waits for a future if there are no other threads. */
 static int
 wait_alone(RtCx *cx, RtFuture *f, IValue *out)
 {
@@ -276,9 +278,9 @@ rt_drain(RtCx *cx)
 
 #else
 
-enum { SHALLOW = RT_DEPTH / 4 };     /* depth up to which a waiting thread runs other tasks */
+enum { SHALLOW = RT_DEPTH / 4 };     /* largest depth at which a waiting thread runs other tasks */
 
-/* May a value of this type contain a future? */
+/* Whether a value of this type may contain a future. */
 static bool
 type_has_future(const RtType *t)
 {
@@ -301,8 +303,8 @@ any_has_future(const IValue *v, int64_t n, int *left)
 	return false;
 }
 
-/* May v contain a future?  A list or dict is judged by its type, as it may grow.  *left: number of values that may
- * still be visited.  If there are more, the answer is yes. */
+/* Whether v may contain a future. A list or dict is judged by its type, because it may grow. *left is the number of
+ * values that may still be visited; if there are more, the answer is yes. */
 static bool
 has_future(IValue v, int *left)
 {
@@ -328,7 +330,7 @@ has_future(IValue v, int *left)
 	}
 }
 
-/* Call under the lock. */
+/* Removes a task from the queue. The caller must hold the lock. */
 static void
 unqueue(struct RtPool *p, Task *t)
 {
@@ -341,7 +343,7 @@ unqueue(struct RtPool *p, Task *t)
 	t->future->task = 0;
 }
 
-/* Runs a task that was taken from the queue.  The caller does not hold the lock. */
+/* Runs a task that was taken from the queue. The caller must not hold the lock. */
 static void
 finish_task(struct RtPool *p, Task *t, int depth)
 {
@@ -369,8 +371,8 @@ run_task(struct RtPool *p)
 	return t != 0;
 }
 
-/* Chooses a task to run while waiting for f.  f null: any task, as nothing is on the stack.  Null: none.  Call this
- * under the lock. */
+/* Returns a task to run while waiting for f. If f is null, any task, because no call is on the stack. Null if there is
+ * no task. The caller must hold the lock. */
 static Task *
 choose_task(struct RtPool *p, RtFuture *f, int depth)
 {
@@ -385,7 +387,7 @@ choose_task(struct RtPool *p, RtFuture *f, int depth)
 	return depth < SHALLOW ? t : 0;
 }
 
-/* Finishes the tasks that nothing waited for, so that every fork runs before its outermost call ends. */
+/* Finishes the tasks that nothing has waited for, so that every fork runs before its outermost call ends. */
 static void
 drain(struct RtPool *p)
 {
@@ -437,7 +439,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
-/* Makes an awaitable's call while other threads may wait for its result.  The caller holds the lock. */
+/* Makes an awaitable's call while other threads may wait for its result. The caller must hold the lock. */
 static int
 call_beside(RtCx *cx, struct RtPool *p, RtFuture *f)
 {

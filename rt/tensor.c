@@ -1,9 +1,8 @@
 /* rt/tensor.c - storage, sizes, strides, views, reference counts
  *
- * A tensor is a small header over a counted storage.  Every geometry that is given to a tensor is checked against the
- * bytes of its storage here, in check_fits(), so kernels may trust dims, strides and offset.  Layout rules (what is
- * dense, the strides of a result) are ATen's, element for element.
- */
+ * A tensor is a small header over a counted storage. check_fits() checks every geometry of a tensor against the bytes
+ * of its storage, so kernels may trust dims, strides and offset. Layout rules (which tensors are dense, the strides of
+ * a result) are ATen's, element for element. */
 #include "rt.h"
 #include "base.h"
 
@@ -43,7 +42,7 @@ storage_new(RtCx *cx, int kind, char *data, int64_t bytes)
 	return s;
 }
 
-/* Adds a storage's heap bytes to the context's account. */
+/* Adds the storage's bytes on the heap to the context's account. */
 static void
 storage_count(RtCx *cx, RtStorage *s)
 {
@@ -119,7 +118,8 @@ rt_storage_take(RtStorage *s)
 	return data;
 }
 
-/* Moves the storage's content to new heap memory of `bytes`.  Without data, or with cx->meta, it drops the content. */
+/* Moves the storage's content to new heap memory of `bytes`. If there is no data, or with cx->meta, drops the
+ * content. */
 static int
 storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
 {
@@ -205,7 +205,7 @@ rt_is_channels_last(const RtTensor *t)
 
 	if (t->ndim != 4 && t->ndim != 5)
 		return false;
-	for (int k = 0; k < t->ndim; k++) {               /* 1, last, ..., 2, 0 */
+	for (int k = 0; k < t->ndim; k++) {               /* in the order 1, last, ..., 2, 0 */
 		i = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
 		if (t->dims[i] != 1 && t->strides[i] != step)
 			return false;
@@ -214,8 +214,8 @@ rt_is_channels_last(const RtTensor *t)
 	return true;
 }
 
-/* Compares two dims by stride for an order with the innermost first, as TensorIterator does.  0: undecided.  strides: a
- * row of ndim strides for each operand, 0 in a broadcast dim. */
+/* Compares two dims by stride, as TensorIterator does, to order them with the innermost first. Returns 0 if undecided.
+ * `strides` has ndim strides for each operand, which are 0 along broadcast dims. */
 static int
 compare_dims(int i, int j, int ndim, const int64_t *dims, int n, const int64_t *strides)
 {
@@ -267,7 +267,7 @@ rt_is_dense(const RtTensor *t)
 		return true;
 	if (t->ndim == 1)
 		return t->dims[0] < 2 || t->strides[0] == 1;
-	for (int i = 0; i < t->ndim; i++) {               /* by stride; sizes below 2 last */
+	for (int i = 0; i < t->ndim; i++) {               /* by stride; dims of size 0 or 1 last */
 		perm[i] = i;
 		for (int k = i; k > 0; k--) {
 			if (t->dims[perm[k]] < 2 ||
@@ -311,7 +311,8 @@ has_dims(const RtTensor *t, int ndim, const int64_t *dims)
 	return t->ndim == ndim && (!ndim || !memcmp(t->dims, dims, sizeof *dims * (size_t)ndim));
 }
 
-/* If all operands have the result's shape: contiguous, channels last, or the strides that all share. */
+/* Sets the result's strides if all operands have its shape: contiguous, channels last, or the strides that all operands
+ * share. Returns false otherwise. */
 static bool
 common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t *strides)
 {
@@ -337,7 +338,7 @@ common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t
 void
 rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides)
 {
-	enum { ROOM = 8 };                                /* most operands that count: no operator has more */
+	enum { ROOM = 8 };    /* largest number of operands considered; no operator has more */
 	int64_t all[ROOM * RT_MAX_RANK], step = 1;
 	int perm[RT_MAX_RANK], from, used = n < ROOM ? n : ROOM;
 	bool sorted = true;
@@ -380,7 +381,7 @@ rt_overlaps_itself(const RtTensor *t)
 	return zero;
 }
 
-/* Index of the last element relative to the first. */
+/* Returns the index of the last element relative to the first. */
 static int64_t
 extent(const RtTensor *t)
 {
@@ -408,21 +409,22 @@ rt_may_overlap(const RtTensor *a, const RtTensor *b)
 
 typedef enum Lap { LAP_NONE, LAP_PARTLY, LAP_SAME, LAP_UNKNOWN } Lap;
 
-/* The address of a tensor's first byte.  Without data: the offset in its storage. */
+/* Returns the address of a tensor's first byte. Without data, the offset in its storage. */
 static uintptr_t
 first_byte(const RtTensor *t)
 {
 	return t->storage->kind == RT_META ? (uintptr_t)(t->offset * rt_dtypes[t->dtype].bytes) : (uintptr_t)rt_data(t);
 }
 
-/* Do two constants only share memory because their bytes are equal?  A write to one gives it a private copy. */
+/* Whether two constants share memory only because their bytes are equal. A write to one of them gives it a private
+ * copy. */
 static bool
 is_only_equal(const RtStorage *a, const RtStorage *b)
 {
 	return a != b && a->kind == RT_BORROWED && b->kind == RT_BORROWED && a->readonly && b->readonly;
 }
 
-/* Classifies how two tensors overlap, as ATen does.  LAP_UNKNOWN ("too hard") unless both are dense. */
+/* Classifies how two tensors overlap, as ATen does. LAP_UNKNOWN (ATen: "too hard") unless both are dense. */
 static Lap
 lap(const RtTensor *a, const RtTensor *b)
 {
@@ -486,7 +488,7 @@ bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 	return RT_ERROR;
 }
 
-/* Checks sizes and strides.  *span: number of elements from the first to the end of the last. */
+/* Checks sizes and strides. Sets *span to the number of elements from the first to the end of the last. */
 static int
 measure(RtCx *cx, RtDtype dtype, const RtGeometry *g, int64_t *span)
 {
@@ -558,7 +560,7 @@ check_fits(RtCx *cx, const RtStorage *s, RtDtype dtype, const RtGeometry *g)
 
 /* ---- making tensors --------------------------------------------------------------------------------------- */
 
-/* Makes a tensor of an unchecked geometry.  Takes the storage, even on failure. */
+/* Makes a tensor without checking its geometry. Takes the storage, even on failure. */
 static RtTensor *
 tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, const RtGeometry *g)
 {
@@ -702,7 +704,7 @@ grow_room(RtCx *cx, RtTensor *t, int ndim)
 int
 rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
-	int64_t d[RT_MAX_RANK] = { 0 }, s[RT_MAX_RANK] = { 0 };            /* copies, as dims may be the tensor's own */
+	int64_t d[RT_MAX_RANK] = { 0 }, s[RT_MAX_RANK] = { 0 };    /* copies, because dims may be the tensor's own */
 
 	if (ndim > RT_MAX_RANK)
 		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);

@@ -16,40 +16,41 @@ enum { MAX_THREADS = 256 };
 
 typedef struct Worker {
 	struct RtPool *pool;
-	int       index;             /* the caller of a loop is 0 */
+	int       index;             /* index of the thread; the caller of a loop has 0 */
 	pthread_t thread;
 } Worker;
 
-/* Fields read without the lock have atomic types, so that no plain store to them compiles. */
+/* The thread pool. Fields that are read without the lock have atomic types, so that no plain store to them compiles. */
 struct RtPool {
 	pthread_mutex_t lock;
-	pthread_cond_t  work;        /* signals a new loop or task, or the end */
+	pthread_cond_t  work;        /* signals a new loop or task, or the end of the pool */
 	pthread_cond_t  done;        /* signals the end of a loop or a task */
 	RT_ATOMIC int   nsleep, nwaiter;
 	RT_ATOMIC bool  stop;
 	int             nworker;     /* read only by the pool's owner */
-	pid_t           process;     /* process that the threads belong to */
+	pid_t           process;     /* process to which the threads belong */
 	Worker          worker[MAX_THREADS];
 
 	RT_ATOMIC uint64_t loop;               /* epoch << PARTS_BITS | parts */
-	RT_ATOMIC uint64_t taken[MAX_THREADS]; /* (part) last epoch in which a thread took it */
+	RT_ATOMIC uint64_t taken[MAX_THREADS]; /* last epoch in which a thread took the part, by part */
 	RT_ATOMIC int  busy;                   /* whether a loop is running */
-	RT_ATOMIC int  waiting, pending;       /* number of parts not yet taken, not yet done */
-	RT_ATOMIC bool lost;                   /* whether a part found no scratch memory */
-	int64_t  n;                            /* size of the loop; written before it is published */
+	RT_ATOMIC int  waiting, pending;       /* numbers of parts that are not yet taken, and not yet done */
+	RT_ATOMIC bool lost;                   /* whether a kernel found no scratch memory in a part */
+	int64_t  n;                            /* size of the loop; written before the loop is published */
 	void   (*body)(void *, int64_t, int64_t);
 	void    *arg;
 
-	/* Set by the first fork.  run_task runs a queued task and returns whether there was one; drain runs all. */
+	/* Set by the first fork. run_task runs a queued task and returns whether there was one. drain runs all
+	 * tasks. */
 	bool   (*run_task)(struct RtPool *);
 	void   (*drain)(struct RtPool *);
-	struct Task *first, *last;       /* queue, under the lock */
+	struct Task *first, *last;       /* queue of tasks; guarded by the lock */
 	RT_ATOMIC int nqueue;
-	int      nrunning;           /* tasks in progress; under the lock */
+	int      nrunning;           /* number of tasks in progress; guarded by the lock */
 };
 
-/* Call this before taking the lock in a process that may be a child of the pool's.  A fork copies none of the threads,
- * one of which may have held the lock or waited.  In a child the pool is reset: the caller is its only thread. */
+/* Resets the pool if this process is a child of the pool's. Call it before taking the lock. A fork copies none of the
+ * threads, one of which may have held the lock or waited. In a child, the caller becomes the pool's only thread. */
 void rt_pool_adopt(struct RtPool *);
 #endif
 

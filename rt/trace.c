@@ -1,8 +1,7 @@
 /* rt/trace.c - records the times of kernels, in the format of chrome://tracing
  *
- * Events are kept in memory and written at the end.  A full list drops later events.  Only the context that started
- * the trace records, not forked calls, so no lock is needed.
- */
+ * Events are kept in memory and written at the end. If the list is full, later events are dropped. Only the context
+ * that started the trace records events, and not forked calls, so no lock is needed. */
 #include "host.h"
 #include "base.h"
 

@@ -50,7 +50,7 @@ unpack_near(const unsigned char **at, int i)
 	return n ? i + (n % 2 ? -(int)(n + 1) / 2 : (int)n / 2) : 0;
 }
 
-/* Offset of the first byte of text n */
+/* Returns the offset of the first byte of text n. */
 static uint32_t
 text_begin(const char *text, uint32_t n)
 {
@@ -111,7 +111,8 @@ rt_in_operator(RtVisit v)
 {
 	const RtPlaceName p = rt_place(v.code, (int)v.place);
 
-	return p.function && strchr(v.code->text + p.function, ':');   /* aten::...; a method's name has no colon */
+	/* such as aten::...; a method's name has no colon */
+	return p.function && strchr(v.code->text + p.function, ':');
 }
 
 void

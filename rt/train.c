@@ -1,16 +1,18 @@
 /*
  * Training: steps of SGD, Adam or AdamW on the parameters of a method that was made with --grad.
  *
- * Each step calls the method on the next batch and moves every parameter against its gradient.  After the last step the
- * parameters are written as arrays, and so are the buffers that the model has changed (running means).  A batch is an
- * input file, or `batch` rows of it.  Rows are slices of all arrays but 0-d ones along their first dim, in order or as
- * torch.randperm orders them.  Rows left over at the end of a file are not used.  Parameters are private copies.
- * Every step has the same sizes, so that the method's specialization fits all of them.  The formulas, and their order
- * of rounding, are those of torch.optim:
+ * Each step calls the method on the next batch and moves every parameter against its gradient. After the last step the
+ * parameters are written as arrays, and so are the buffers that the model has changed (running means).
  *
- *   sgd    g += decay * p;  with momentum m:  g = v = m * v + g;  p -= lr * g
- *   adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
- *   adamw  p -= lr * decay * p instead
+ * A batch is an input file, or `batch` rows of it. A row is a slice of each array along its first dim; 0-d arrays have
+ * no rows. Rows are in order, or permuted by torch.randperm. Rows left over at the end of a file are not used.
+ * Parameters are private copies. Every step has the same sizes, so that the method's specialization fits all of them.
+ *
+ * The formulas, and their order of rounding, are those of torch.optim:
+ *
+ *    sgd    g += decay * p;  with momentum m:  g = v = m * v + g;  p -= lr * g
+ *    adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
+ *    adamw  p -= lr * decay * p instead
  */
 #include "host.h"
 #include "base.h"
@@ -20,33 +22,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rt_randperm(RtCx *, const IValue *, IValue *);     /* the operator's kernel */
+int rt_randperm(RtCx *, const IValue *, IValue *);     /* kernel of aten::randperm */
 
 enum { SGD, ADAM, ADAMW };
 static const char *const optimizers[] = { [SGD] = "sgd", [ADAM] = "adam", [ADAMW] = "adamw" };
 
-typedef struct Trained {         /* a parameter */
-	int       param;         /* index among the method's arguments */
-	int       grad;          /* index among the gradients */
+typedef struct Trained {         /* A parameter that is trained. */
+	int       param;         /* index of the parameter among the method's arguments */
+	int       grad;          /* index of its gradient among the gradients */
 	int64_t   steps;         /* number of steps with a gradient */
-	RtTensor *value, *first, *second;        /* first, second: moments of the optimizer, or null */
+	RtTensor *value, *first, *second;        /* first, second: moments of the optimizer; null if it has none */
 } Trained;
 
 typedef struct Training {
 	RtCx *cx;
 	const RtMethod *method;
 	const RtTrain *options;
-	RtArrays *file;          /* (o->nin) */
+	RtArrays *file;          /* (o->nin) arrays of the input files */
 	Trained  *trained;
 	int       n;
 	IValue   *args;
-	int       at_file;       /* file of the next batch */
+	int       at_file;       /* index of the file of the next batch */
 	int64_t   at_row;
-	RtTensor *order;         /* permutation of the file's rows; null: in order */
-	double   *loss;          /* (steps) losses, or null if not asked for */
+	RtTensor *order;         /* permutation of the file's rows; null for rows in order */
+	double   *loss;          /* (steps) losses; null if not requested */
 	int       how;
 	double    lr, momentum, weight_decay, beta1, beta2, eps;
-	int64_t   steps, batch;  /* batch: number of rows of a step; 0: a whole file */
+	int64_t   steps, batch;  /* batch: number of rows of a step; 0 for a whole file */
 } Training;
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -74,7 +76,8 @@ whole(const char *s, int64_t *out)
 	return rt_read_int(&s, NULL, out) && !*s && *out >= 0;
 }
 
-/* Reads a number that the character `end` follows.  Returns the text after that.  Null: there is no such number. */
+/* Parses a number that the character `end` follows. Returns the text after that character. Null if there is no such
+ * number. */
 static const char *
 real(const char *s, char end, double *out)
 {
@@ -90,7 +93,8 @@ two_reals(const char *s, double *x, double *y)
 	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
 }
 
-/* Reads the optimizer's options.  Returns a message about wrong ones.  Null: they are valid. */
+/* Parses the optimizer's options. Returns a message about the first wrong one, and sets *which to the option. Null if
+ * they are valid. */
 static const char *
 read_options(const RtTrain *o, Training *t, const char **which)
 {
@@ -147,8 +151,8 @@ own_parameter(Training *t, Trained *p, IValue given)
 	return t->cx->status;
 }
 
-/* Makes copies of the parameters: the arguments with a gradient and a default.  The first file may have other initial
- * values. */
+/* Makes copies of the parameters, which are the arguments with a gradient and a default. The first file may have other
+ * initial values. */
 static int
 own_parameters(Training *t)
 {
@@ -185,7 +189,7 @@ is_trained_key(const Training *t, const char *key)
 	return false;
 }
 
-/* Number of rows of a file.  Negative: its arrays differ in rows, or there are no arrays. */
+/* Returns the number of rows of a file. Negative if its arrays differ in rows, or if there are no arrays. */
 static int64_t
 rows_of(const Training *t, const RtArrays *file)
 {
@@ -203,7 +207,7 @@ rows_of(const Training *t, const RtArrays *file)
 	return rows;
 }
 
-/* Chooses the order of the rows when a file is begun. */
+/* Chooses the order of the rows. Called when a file is begun. */
 static int
 shuffle_rows(Training *t, int64_t rows)
 {
@@ -357,7 +361,7 @@ move(Training *t, Trained *p, IValue grad)
 	return RT_OK;
 }
 
-/* The loss.  Without one: the result, if it is a floating 0-d tensor.  Otherwise NaN. */
+/* Returns the loss. If the method has none, returns the result if it is a floating 0-d tensor. Otherwise NaN. */
 static double
 loss_of(IValue result)
 {
@@ -373,7 +377,7 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
-	/* whether standard output is taken */
+	/* whether standard output has the losses or the parameters */
 	const bool said = rt_is_stdout(t->options->json) || rt_is_stdout(t->options->out);
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
@@ -400,7 +404,7 @@ one_step(Training *t, int64_t step)
 
 /* ---- the result -------------------------------------------------------------------------------------------- */
 
-/* Adds the buffers that the model has written: those no longer share memory with the weights. */
+/* Adds the buffers that the model has written to. Their memory is no longer that of the weights. */
 static int
 add_buffers(RtCx *cx, RtArrays *to, const RtObject *o, const char *prefix, int depth)
 {

@@ -1,4 +1,4 @@
-/* rt/turn.c - an instance serves one call at a time: how a call begins and ends, and what it leaves in the instance */
+/* rt/turn.c - begins and ends a call of an instance, which serves one call at a time */
 #include "instance.h"
 
 #include <pthread.h>
@@ -12,7 +12,8 @@ static int  exchange(int *at, int v) { const int was = *at; *at = v; return was;
 static void store_release(int *at, int v) { *at = v; }
 #endif
 
-/* Disables cancellation.  A thread that is cancelled while it waits for others would leave the instance busy. */
+/* Disables cancellation, and returns the previous state. A thread that is cancelled while it waits for others would
+ * leave the instance busy. */
 static int
 keep_thread(void)
 {

@@ -52,7 +52,7 @@ equal(const RtType *a, const RtType *b, int depth)
 	return true;
 }
 
-/* Ignores shapes and dtypes: at run time every tensor type is Tensor. */
+/* Compares two types. Ignores shapes and dtypes: at run time every tensor type is Tensor. */
 bool
 rt_type_equal(const RtType *a, const RtType *b)
 {

@@ -1,4 +1,4 @@
-/* rt/typed.c - a library's functions of C types, each of an exact specialization: NAME_forward(m, x, out) */
+/* rt/typed.c - a library's functions of C types, each for one exact specialization: NAME_forward(m, x, out) */
 #include "instance.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ put_result(RtDoor *d, Typed *t, IValue v)
 	return status;
 }
 
-/* Builds the next argument, a new reference.  None: raised, out of memory. */
+/* Builds the next argument, a new reference. None if memory is exhausted, with an error raised. */
 static IValue
 next_argument(RtDoor *d, Typed *t)
 {
@@ -70,7 +70,7 @@ next_argument(RtDoor *d, Typed *t)
 	return list ? rt_ref(RT_LIST, list) : rt_none();
 }
 
-/* A tensor over an argument's memory.  It is reused by later calls unless the model keeps it. */
+/* Returns a tensor over an argument's memory. It is reused by later calls unless the model keeps it. */
 static RtTensor *
 box_of(RtDoor *d, RtTensor **box, const RtTypedTensor *t, const void *data)
 {
@@ -135,7 +135,7 @@ call_typed(RtDoor *d, int which, const void *const *in, void *const *out)
 	return status;
 }
 
-/* Do results overlap neither each other nor the arguments? */
+/* Whether results overlap neither each other nor the arguments. */
 static bool
 lie_apart(const RtTyped *f, const void *const *in, void *const *out)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The bits of a float in the storage's dtype */
+/* Returns the bits of a float in the storage's dtype. */
 static uint32_t
 element_of(const RtPacking *p, float number)
 {
@@ -28,7 +28,7 @@ load_element(const RtPacking *p, const void *from, int size)
 	return element_of(p, p->from ? (float)rt_load_f64((RtDtype)p->from, from) : x.number);
 }
 
-/* Stores an element.  Returns whether that changed any byte. */
+/* Stores an element. Returns whether any byte has changed. */
 static bool
 put_element(char *to, uint32_t x, int size)
 {
@@ -38,8 +38,8 @@ put_element(char *to, uint32_t x, int size)
 	return true;
 }
 
-/* Unpacks columns [first, end) of a part.  Zeros are not written: they may be padding, which has no element in the
- * storage. */
+/* Unpacks columns [first, end) of a part. Zeros are not written: they may be padding, which has no element in the
+ * storage. Returns whether any byte has changed. */
 static bool
 unpack_columns(const char *from, const RtPacking *p, int64_t first, int64_t end, char *to)
 {
@@ -68,7 +68,7 @@ unpack_columns(const char *from, const RtPacking *p, int64_t first, int64_t end,
 	return lacked;
 }
 
-/* The storage's code of an 8-bit float of a panel, where 0x80 is minus zero */
+/* Returns the number for a code of a panel's 8-bit floats, in which 0x80 is minus zero. */
 static float
 float8_of(const RtPacking *p, uint8_t code)
 {
@@ -90,7 +90,7 @@ unpack_coarse(const char *weights, const RtPacking *p, int64_t first, int64_t en
 				      at = (panel * groups + k / p->group) * p->width + lane,
 				      place = p->to + col * p->sn + k * p->sk;
 			const uint32_t number = word[(panel * words + k / p->quad) * p->width + lane] >> bits * i;
-			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last is signed */
+			const uint32_t q = number + (uint32_t)(i < p->quad - 1 ? 0 : half); /* the last one is signed */
 			const int x = (int)(q & (2 * (uint32_t)half - 1)) - half;
 			const float y = p->from && p->quad > 2 ? float8_of(p, (uint8_t)number) :
 				(float)x + (p->centred && p->scales ? scales[all + at] : 0);

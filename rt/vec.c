@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { FIRST_ROOM = 48 };        /* bytes allocated first: most vectors of a graph have one to three elements */
+enum { FIRST_ROOM = 48 };    /* number of bytes allocated first: most vectors of a graph have one to three elements */
 
 void
 vec_grow(Arena *arena, void **at, int *cap, size_t size)

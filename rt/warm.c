@@ -1,17 +1,17 @@
 /* rt/warm.c - computes forms of weights when a program is opened, and moves streamed weights to large pages
  *
- * Forms that would make a program too large (kiln build --forms made) are computed when it is opened.  Weights that
+ * Forms that would make a program too large (kiln build --forms made) are computed when it is opened. Weights that
  * small-batch products stream from memory on each call are moved once to pages of 2 MB: by --warm, or after enough
- * calls to pay for the move.  The original pages are given back to the system if no kernel reads them.  They are mapped
- * from the file, so generic code can still read them.  Only programs with such weights link this file.
- */
+ * calls to pay for the move. The original pages are given back to the system if no kernel reads them. They are mapped
+ * from the file, so generic code can still read them. Only programs with such weights link this file. */
 #include "program.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Allocates memory, in pages of 2 MB if the system has them: fewer page faults and TLB misses.  Null: out of memory. */
+/* Allocates memory, in pages of 2 MB if the system has them, to reduce page faults and TLB misses. Null if memory is
+ * exhausted. */
 static char *
 large_pages(int64_t bytes)
 {
@@ -26,7 +26,8 @@ large_pages(int64_t bytes)
 	return at;
 }
 
-/* Gives the pages inside the `bytes` bytes at `at` back to the system.  They are never written to. */
+/* Gives the pages inside of the `bytes` bytes at `at` back to the system. They must be mapped from the file and never
+ * written to. */
 static void
 give_back(const char *at, int64_t bytes)
 {
@@ -41,7 +42,7 @@ give_back(const char *at, int64_t bytes)
 
 /* ---- forms of weights ------------------------------------------------------------------------------------------ */
 
-enum { WIDENED = 1 << 14 };              /* least elements of a part of a loop */
+enum { WIDENED = 1 << 14 };              /* smallest number of elements in a part of a loop */
 
 typedef struct Making {
 	const RtProgram *program;
@@ -67,8 +68,8 @@ make_panels(void *arg, int64_t begin, int64_t end)
 	m->program->make(m->row, m->from, m->to, begin, end);
 }
 
-/* Makes one row of `making`.  Filters are transformed from panels of floats, so 16-bit panels are converted first.
- * False: out of memory. */
+/* Computes one entry of `making`. Filters are transformed from panels of floats, so 16-bit panels are converted first.
+ * Returns false if memory is exhausted. */
 static bool
 make_row(RtCx *cx, Making m, char *to)
 {
@@ -119,10 +120,10 @@ rt_make_weights(RtCx *cx)
 
 /* ---- moving weights -------------------------------------------------------------------------------------------- */
 
-enum { MOVED = 16 << 20 };               /* bytes moved at a time, so that few are in memory twice */
+enum { MOVED = 16 << 20 };               /* number of bytes moved at a time, so that few are in memory twice */
 
-/* Generic code keeps reading the old address.  Without memory for the copy the weights are not moved: results are the
- * same, but calls are slower. */
+/* Moves streamed weights to large pages. Generic code keeps reading the old address. If there is no memory for the
+ * copy, the weights are not moved: results are the same, but calls are slower. */
 int
 rt_warm(RtCx *cx)
 {

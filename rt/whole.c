@@ -1,9 +1,8 @@
 /* rt/whole.c - writes files so that they are either complete or absent
  *
- * A file is written under a temporary name in the target's folder (the "part") and renamed when it is complete.  While
- * a part exists, signals that would end the process are blocked, so that no part is left behind.  Devices and pipes are
- * written directly, and so is the file that is this process's standard output ("-", /dev/stdout).
- */
+ * A file is written under a temporary name in the target's folder (the "part") and renamed when it is complete. While a
+ * part exists, signals that would end the process are blocked, so that no part is left behind. Devices and pipes are
+ * written directly, and so is the file that is this process's standard output ("-", /dev/stdout). */
 #include "rt.h"
 #include "base.h"
 
@@ -25,7 +24,8 @@ rt_replaces(const char *path)
 	return stat(path, &st) || S_ISREG(st.st_mode);
 }
 
-/* A terminal does not count: results and prints may mix there. */
+/* Whether the path is this process's standard output. A terminal does not count, because results and prints may mix
+ * there. */
 bool
 rt_is_stdout(const char *path)
 {
@@ -42,7 +42,7 @@ rt_print_aside(RtCx *cx, const char *text, int64_t n)
 	fwrite(text, 1, (size_t)n, stderr);
 }
 
-/* Adds the path of a symbolic link's target, which need not exist.  False: see errno. */
+/* Appends the path of a symbolic link's target, which need not exist. Returns false, with errno set, on failure. */
 static bool
 add_link(Buf *b, const char *link)
 {
@@ -59,7 +59,7 @@ add_link(Buf *b, const char *link)
 	return true;
 }
 
-/* Follows symbolic links, so that the file is replaced and not the link. */
+/* Appends the path of the file. Follows symbolic links, so that the file is replaced and not the link. */
 void
 rt_whole_target(Buf *b, const char *path)
 {
@@ -79,7 +79,7 @@ rt_whole_target(Buf *b, const char *path)
 	buf_free(&next);
 }
 
-/* ---- files that are read must not be replaced, and none is written twice ----------------------------------------- */
+/* ---- refusing to replace files that are read, or to write a file twice ------------------------------------------- */
 
 static bool
 same_inode(const struct stat *a, const struct stat *b)
@@ -103,7 +103,7 @@ rt_overwrites(const char *out, const char *const *in, int nin)
 	return NULL;
 }
 
-/* Adds the folder of the path to *folder and returns the name in it. */
+/* Appends the path's folder to *folder and returns the name in it. */
 static const char *
 split_path(const char *path, Buf *folder)
 {
@@ -114,7 +114,7 @@ split_path(const char *path, Buf *folder)
 	return slash ? slash + 1 : path;
 }
 
-/* Are they the same name in the same folder, which need not exist? */
+/* Whether they are the same name in the same folder. The file need not exist. */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -161,9 +161,9 @@ rt_written_twice(const char *const *out, int i)
 	return NULL;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------ */
+/* ---- temporary files ("parts") ---------------------------------------------------------------------------------- */
 
-/* Opens a new part.  -1: see errno. */
+/* Opens a new part. Returns -1, with errno set, on failure. */
 static int
 open_part(RtWhole *w)
 {
@@ -186,7 +186,7 @@ open_direct(const char *path)
 	return rt_is_stdout(path) ? stdout : fopen(path, "wb");
 }
 
-/* ---- parts, which go when there is no memory to make them whole ------------------------------------------------ */
+/* ---- removing parts when memory is exhausted ------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static RtWhole *parts;
@@ -263,8 +263,8 @@ rt_whole_open(RtWhole *w, const char *path)
 	return NULL;
 }
 
-/* Writes what is buffered. Returns 0 or an error number. An earlier error of the stream has lost its number: one more
- * byte, which an incomplete file does not harm, meets it again. */
+/* Writes the stream's buffer. Returns 0 or an error number. If an earlier error of the stream has lost its number,
+ * writes one more byte to meet the error again; this byte does not harm an incomplete file. */
 static int
 flush(FILE *f)
 {

@@ -1,13 +1,13 @@
 /* rt/widen.c - converts 16-bit floats to float
  *
- * It is separate from warm.c, which is compiled for size: opening a program with 16-bit weights waits for it.
- */
+ * It is separate from warm.c, which is compiled for size, because opening a program with 16-bit weights waits for this
+ * conversion. */
 #include "program.h"
 #include "half.h"
 
-enum { LANES = 16 };                     /* elements of an inner loop, which compilers vectorize */
+enum { LANES = 16 };                     /* number of elements of an inner loop, which compilers vectorize */
 
-/* A function for each dtype: a loop with a call through a pointer would not be vectorized. */
+/* Defines a function for each dtype, because a loop that calls through a pointer would not be vectorized. */
 #define WIDEN(name, float_of) \
 static void \
 name(const uint16_t *restrict from, float *restrict to, int64_t n) \
