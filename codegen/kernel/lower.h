@@ -155,8 +155,16 @@ bool kernel_ends_rows(Kernel *);
 
 /* ---- unify.c: dynamic specializations ---------------------------------------------------------------------------- */
 
+/* Numbers that the operands of a node have, and that differ among the samples. */
+typedef struct Measures {
+	const Sizes *function;           /* sizes of the whole function */
+	Sizes of;                        /* values of the numbers, as its atoms */
+	const Size *size[SIZE_ATOMS];    /* Size of each */
+} Measures;
+/* Returns the Size of a formula over the function's atoms. Atom i is symbol s[i] of the program. */
+const Size *size_of_expr(SizeTable *, const Sizes *, const RtSizeExpr *);
 /* Combines the kernels of a node on all samples, before they are simplified, into one over symbols. Returns null if
- * they differ in more than numbers, or in a number that is no formula. */
-Kernel *kernel_unify(SizeTable *, const Sizes *, const Kernel *const *);
+ * they differ in more than numbers, or in a number that is no product of the node's own numbers. */
+Kernel *kernel_unify(SizeTable *, const Measures *, const Kernel *const *);
 
 #endif

@@ -2,7 +2,8 @@
  * Combines the kernels that a node has on the samples of a dynamic specialization into one kernel.
  *
  * They have the same axes, operands and lets, and differ in numbers: extents, strides, offsets, int operands.  A number
- * that differs becomes a Size over symbols.  Symbol i is s[i] of the program (opt/special/sizes.c).  The kernels are
+ * that differs becomes a Size over symbols.  It is a product of numbers that the node's own operands have, because a
+ * number of another node may be equal on the samples only.  Symbol i is s[i] of the program.  The kernels are
  * combined as they were lowered.  Axes are merged and a schedule is chosen only for the kernel over symbols, so both
  * are valid for all sizes.
  *
@@ -15,7 +16,8 @@
 typedef struct Fitted { int64_t value[SIZE_SAMPLES]; const Size *size; } Fitted;
 
 typedef struct Unifier {
-	const Sizes *sizes;
+	const Sizes *sizes;      /* numbers of the node's operands, as atoms */
+	const Measures *own;     /* these numbers and their Sizes */
 	Kernel *kernel;               /* the combined kernel */
 	const Kernel *const *of; /* the kernel of each sample */
 	Vec(Fitted) fitted;      /* sizes of this kernel that differ among the samples */
@@ -43,13 +45,25 @@ symbol(SizeTable *sizes, const Sizes *z, int i)
 	return size_symbol(sizes, i, range);
 }
 
-static const Size *
+const Size *
 size_of_expr(SizeTable *sizes, const Sizes *z, const RtSizeExpr *e)
 {
 	const Size *product = size_number(sizes, e->n ? e->c : 0);
 
 	for (int i = 0; i < e->n; i++)
 		product = size_times(sizes, product, symbol(sizes, z, e->atom[i]));
+	return size_plus(sizes, product, size_number(sizes, e->d));
+}
+
+/* Returns the Size of a formula over the node's own numbers. */
+static const Size *
+size_of_own(const Unifier *u, const RtSizeExpr *e)
+{
+	SizeTable *sizes = u->kernel->sizes;
+	const Size *product = size_number(sizes, e->n ? e->c : 0);
+
+	for (int i = 0; i < e->n; i++)
+		product = size_times(sizes, product, u->own->size[e->atom[i]]);
 	return size_plus(sizes, product, size_number(sizes, e->d));
 }
 
@@ -90,8 +104,8 @@ fit(Unifier *u, const int64_t *v)
 	if (is_same(u, v))
 		return size_number(u->kernel->sizes, v[0]);
 	size = known_product(u, v);
-	if (!size && (sizes_express(u->sizes, v, false, &e) || sizes_express(u->sizes, v, true, &e)))
-		size = size_of_expr(u->kernel->sizes, u->sizes, &e);
+	if (!size && sizes_express(u->sizes, v, true, &e))
+		size = size_of_own(u, &e);
 	if (!size || size_lost(size))
 		return NULL;
 	one.size = size;
@@ -170,7 +184,7 @@ unify_number(Unifier *u, Ref *r, const int64_t *v)
 		return true;
 	for (int i = 0; i < u->sizes->natom && !is_int && !o.offset; i++)
 		if (!memcmp(u->sizes->atom[i], v, (size_t)u->sizes->nsample * sizeof *v))
-			o.offset = symbol(u->kernel->sizes, u->sizes, i);
+			o.offset = u->own->size[i];
 	if (is_int)
 		o.offset = fit(u, v);
 	if (r->number.tag == RT_BOOL || !o.offset)
@@ -293,9 +307,10 @@ kernels_alike(const Kernel *a, const Kernel *b)
 }
 
 Kernel *
-kernel_unify(SizeTable *sizes, const Sizes *z, const Kernel *const *of)
+kernel_unify(SizeTable *sizes, const Measures *own, const Kernel *const *of)
 {
-	Unifier u = { .sizes = z, .of = of, .kernel = kernel_copy(of[0]) };
+	const Sizes *z = own->function;
+	Unifier u = { .sizes = &own->of, .own = own, .of = of, .kernel = kernel_copy(of[0]) };
 	int64_t *typical = new(u.kernel->arena, int64_t, SIZE_SYMBOLS);
 
 	for (int k = 1; k < z->nsample; k++)

@@ -14,7 +14,6 @@
  * that is only valid for small or large sizes is noticed.
  */
 #include "dynamic.h"
-#include "../kernel/lower.h"
 
 /* ---- comparison of the samples' graphs --------------------------------------------------------------------------- */
 
@@ -119,6 +118,7 @@ align(Dynamic *d)
 typedef struct Sampled {         /* The kernels of one node, on each sample. */
 	KernelCall *calls;
 	int        ncall;
+	const Measures *own;     /* Numbers of the node's operands. Set for the first sample. */
 } Sampled;
 
 static bool
@@ -144,7 +144,7 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].kernel;
-	if ((k = kernel_unify(d->sizes, d->sample_sizes, of)))
+	if ((k = kernel_unify(d->sizes, s[0].own, of)))
 		emit_scheduled(d->emit, k, &s[0].calls[c]);
 	return k;
 }
@@ -160,7 +160,7 @@ emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].printed->epilogue->kernel;
-	k = kernel_unify(d->sizes, d->sample_sizes, of);
+	k = kernel_unify(d->sizes, s[0].own, of);
 	return k && kernel_ends_rows(k) ? emit_block(d->emit, k, first->place, s[0].calls[c].args.n) : NULL;
 }
 
@@ -209,10 +209,11 @@ same_call(Dynamic *d, const Sampled *s, int c)
 
 /* Sets the kernels of the node's calls to common ones on all samples. Returns false if there are none. */
 static bool
-settle(Dynamic *d, Sampled *s)
+settle(Dynamic *d, int i, Sampled *s)
 {
 	Formulas f;
 
+	s[0].own = node_measures(d, i);
 	for (int k = 1; k < d->n; k++)
 		if (s[k].ncall != s[0].ncall)
 			return false;
@@ -263,7 +264,7 @@ emit_launches(Dynamic *d, int i, const Sampled *s, int c)
 	for (int j = 0; j < d->n; j++)
 		if (!(of[j] = s[j].calls[c].kernel))
 			return false;
-	if (!same_call(d, s, c) || !(k = kernel_unify(d->sizes, d->sample_sizes, of)))
+	if (!same_call(d, s, c) || !(k = kernel_unify(d->sizes, s[0].own, of)))
 		return false;
 	emit_cuda_unified(d->emit, &s[0].calls[c], k, &first);
 	cuda_checks_once(d->node[0].at[i], s[0].calls, &first, c);
@@ -294,6 +295,7 @@ settle_launches(Dynamic *d, int i)
 		d->shared[k].cuda[n->id] = new(d->cx->arena, CudaCall, s[k].ncall + 1);
 		all &= s[k].ncall && s[k].ncall == s[0].ncall;
 	}
+	s[0].own = node_measures(d, i);
 	for (int c = 0; c < s[0].ncall && all; c++)
 		all = emit_launches(d, i, s, c);
 	for (int k = 0; k < d->n; k++) {
@@ -342,7 +344,7 @@ settle_node(Dynamic *d, int i)
 	d->why = NULL;
 	for (int k = 0; k < d->n && all; k++)
 		all = take_kernels(d, k, d->node[k].at[i], &s[k]);
-	if (!all || !settle(d, s)) {
+	if (!all || !settle(d, i, s)) {
 		refuse(d, i);
 		return;
 	}
@@ -578,7 +580,8 @@ emit_dynamic(Emit *e, Function *fn, const Specialization *spec, const DynamicOf 
 	Specialization *own = new(e->cx->arena, Specialization, 1);
 	const Dynamic begin = { .emit = e, .cx = e->cx, .fn = fn, .spec = own, .gpu = of->gpu,
 				.sample_sizes = of->gpu ? copy_sizes(e->cx->arena, spec->sizes) : spec->sizes,
-				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena) };
+				.n = spec->sizes->nsample, .sizes = size_table(e->cx->arena),
+				.measured = { .arena = e->cx->arena } };
 	Dynamic d = begin;
 	OneDynamic one = { &d, of->index, of->code, names };
 	const int64_t before = e->plans.text.n;

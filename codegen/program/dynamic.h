@@ -2,6 +2,7 @@
 #ifndef CODEGEN_PROGRAM_DYNAMIC_H
 #define CODEGEN_PROGRAM_DYNAMIC_H
 
+#include "../kernel/lower.h"
 #include "program.h"
 
 typedef struct Dynamic {
@@ -11,6 +12,7 @@ typedef struct Dynamic {
 	const Specialization *spec;
 	Sizes *sample_sizes;
 	struct SizeTable *sizes; /* symbols of the specialization and the sizes of its kernels */
+	Map   measured;          /* Size of each number of the graph that differs, by its values on the samples */
 	int   n;                 /* number of samples */
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
@@ -42,6 +44,10 @@ const char *formulas_of(Formulas *, const int64_t *v);
 const char *formulas_replace(Formulas *, const char *const *text);
 /* Returns the lines that define size0, size1 ... and real0 ... */
 char *formulas_locals(const Formulas *);
+
+/* ---- measures.c ---- */
+
+const Measures *node_measures(Dynamic *, int);       /* numbers that the operands of the i-th node have */
 
 /* ---- promise.c ---- */
 

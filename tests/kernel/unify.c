@@ -16,6 +16,26 @@ static Sizes sizes = {
 	.range = { { 2, 64 }, { 2, 64 } },
 };
 
+/* The sizes as numbers of the operands: each is the symbol of its index. */
+static const Measures *
+own(SizeTable *table, const Sizes *z)
+{
+	static Measures m;
+
+	m = (Measures){ .function = z, .of = *z };
+	for (int i = 0; i < z->natom; i++)
+		m.size[i] = size_of_expr(table, z, &(RtSizeExpr){ 1, 0, 1, { (int16_t)i } });
+	return &m;
+}
+
+static Kernel *
+unify(Arena *arena, const Sizes *z, const Kernel *const *of)
+{
+	SizeTable *table = size_table(arena);
+
+	return kernel_unify(table, own(table, z), of);
+}
+
 /* A kernel with the samples' numbers in place of @; expected: as text, once it is simplified; null: it has no form. */
 static const struct { const char *text; int64_t number[9][SAMPLES]; const char *expected; } cases[] = {
 	/* Axes that merge, and what follows from extents. */
@@ -119,7 +139,7 @@ unified(void **state)
 			assert_true(cx_try(&cx, read_sample, &r));
 			of[j] = r.k;
 		}
-		k = kernel_unify(size_table(&arena), &sizes, of);
+		k = unify(&arena, &sizes, of);
 		assert_true(!k == !cases[i].expected);
 		if (!k)
 			continue;
@@ -219,7 +239,7 @@ changed(const char *text, bool (*change)(Kernel *, int))
 
 		more = change(k, i);
 		of[1 + i % 2] = k;
-		if (!kernel_unify(size_table(&arena), &sizes, of) != more)
+		if (!unify(&arena, &sizes, of) != more)
 			fail_msg("change %d", i);
 	}
 	arena_free(&arena);
@@ -251,7 +271,31 @@ truths(void **state)
 		k->let.at[0].arg[2].number = rt_bool(j == 1);
 		of[j] = k;
 	}
-	assert_null(kernel_unify(size_table(&arena), &bits, of));
+	assert_null(unify(&arena, &bits, of));
+	arena_free(&arena);
+}
+
+/* A number that another node of the function has, but none of this node's operands, is no formula here. */
+static void
+own_only(void **state)
+{
+	Arena arena = { 0 };
+	Cx cx = { .arena = &arena };
+	SizeTable *table = size_table(&arena);
+	Measures m = *own(table, &sizes);
+	const Kernel *of[SAMPLES];
+
+	(void)state;
+	schema_parser = schema_parse;
+	for (int j = 0; j < SAMPLES; j++) {
+		Read r = { cases[3].text, cases[3].number, j, NULL };
+
+		assert_true(cx_try(&cx, read_sample, &r));
+		of[j] = r.k;
+	}
+	assert_non_null(kernel_unify(table, &m, of));
+	m.of.natom = 1;
+	assert_null(kernel_unify(table, &m, of));
 	arena_free(&arena);
 }
 
@@ -259,7 +303,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unified), cmocka_unit_test(other), cmocka_unit_test(truths),
+		cmocka_unit_test(unified), cmocka_unit_test(other), cmocka_unit_test(truths), cmocka_unit_test(own_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
