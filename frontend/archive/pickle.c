@@ -48,7 +48,7 @@ static void
 spend(Machine *m, int64_t units)
 {
 	if (units > m->budget)
-		pickle_bad(&m->at, "this pickle unfolds to more than its size allows");
+		pickle_bad(&m->at, "the pickle unfolds to more values than its length allows");
 	m->budget -= units;
 }
 
@@ -103,7 +103,7 @@ static IValue *
 top(Machine *m, int i)
 {
 	if (m->stack.n - i <= floor_of_stack(m))
-		pickle_bad(&m->at, "the pickle takes a value that is not there");
+		pickle_bad(&m->at, "the pickle reads a value that is not on its stack");
 	return &m->stack.at[m->stack.n - 1 - i];
 }
 
@@ -161,7 +161,7 @@ seal_all(Machine *m, const IValue *v, int64_t n, int64_t sum, int level)
 		int64_t part = seal(m, v[i], level), height = HEIGHT(part) + 1, size = SIZE(sum) + SIZE(part);
 
 		if (size > m->unfolded)
-			pickle_bad(&m->at, "this pickle unfolds to more than its size allows");
+			pickle_bad(&m->at, "the pickle unfolds to more values than its length allows");
 		sum = SEALED(height > HEIGHT(sum) ? height : HEIGHT(sum), size);
 	}
 	return sum;
@@ -338,7 +338,7 @@ op_put(Machine *m, int64_t i)
 	IValue v = *top(m, 0);
 
 	if (i > m->n)
-		pickle_bad(&m->at, "memo %lld is past what a pickle of this size can hold", (long long)i);
+		pickle_bad(&m->at, "memo index %lld is too large for the pickle's length", (long long)i);
 	while (m->memo.n <= i)
 		vec_push(m->cx->arena, &m->memo, rt_none());
 	rt_assign(&m->memo.at[i], rt_retain(v));
@@ -719,7 +719,7 @@ op_global(Machine *m, int64_t n)
 	/* A lower-case name of torch may be a dtype, which is a value and is not called. */
 	if (!m->host->plain && (strcmp(module, "torch") != 0 || name[0] < 'a') &&
 	    (!m->host->known || !m->host->known(m->host->arg, full)))
-		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; "
+		pickle_bad(&m->at, "the pickle names %s, which is neither a class of this archive nor a type of data; "
 			"nothing is ever called by name", full);
 	push_global(m, &type_class_global, full, -1);
 }

@@ -65,13 +65,13 @@ place_of(Loader *l, const JsonDoc *d, const char *path)
 
 	for (; (dot = strchr(from, '.')); from = dot + 1) {
 		if (dot == from || ++depth > NESTED_MAX)
-			json_bad(d, "'%s' is no name of state", path);
+			json_bad(d, "'%s' is no valid name of a parameter, buffer or constant", path);
 		p = place_below(l, p, arena_strndup(l->cx->arena, from, dot - from));
 		if (!rt_is_none(p->v))
-			json_bad(d, "'%s' is below a tensor", path);
+			json_bad(d, "'%s' is a part of the name of a tensor", path);
 	}
 	if (!*from)
-		json_bad(d, "'%s' is no name of state", path);
+		json_bad(d, "'%s' is no valid name of a parameter, buffer or constant", path);
 	return place_below(l, p, from);
 }
 

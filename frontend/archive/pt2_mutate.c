@@ -86,7 +86,8 @@ view_of(Call *c, const char *arg, const Values *bases)
 	if (!base)
 		return NULL;
 	if (i < 0 || i >= bases->n)
-		fail(c->b->cx, c->b->at, "'%s' is of base %lld of %d", arg, (long long)i, bases->n);
+		fail(c->b->cx, c->b->at, "'%s' is a view of base %lld, and there are %d bases", arg, (long long)i,
+		     bases->n);
 	v = bases->at[i];
 	if (given(c, arg, "slice_dim"))
 		return build_op(c->b, "aten::slice", 5, v, part(c, arg, "slice_dim"), part(c, arg, "slice_start"),

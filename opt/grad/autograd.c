@@ -182,7 +182,7 @@ seed_output(Back *b, const Node *call, int i)
 		given = graph_constant(b->a->g, known.u.list->v[i], call->at);
 	else if (!value_is_none(list))
 		fail_lacks(b->a->cx, call->at,
-			   "torch.autograd.grad with gradients that are not listed where it is called");
+			   "torch.autograd.grad with a list of grad_outputs that is not made where it is called");
 	if (!given)
 		given = back_none(b->a->g, &rt_type_tensor, call->at);
 	back_give(b, v, back_row2(b, "prim_grad_seed_scalar", call->at, v, given), call->at);

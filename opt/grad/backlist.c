@@ -61,7 +61,7 @@ reverse_index(Back *b, Node *n)
 	if (!back_is_in(b->from, n->in[0]))
 		fail_lacks(b->a->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
 	if (n->nin > 1 && !value_int(n->in[1], &i))
-		fail_lacks(b->a->cx, n->at, "a gradient through a tuple's element by a number that is not known");
+		fail_lacks(b->a->cx, n->at, "a gradient through an element of a tuple at an unknown index");
 	i += i < 0 ? n->in[0]->type->n : 0;
 	parts = back_parts_of(b, n->in[0], n->in[0]->type->n);
 	back_at_end(b);
@@ -225,7 +225,7 @@ reverse_extend(Back *b, Node *n)
 	Value *to = back_beside(b, n->in[0]), *other = n->in[1], *count, *g;
 
 	if (other == n->in[0])
-		fail_lacks(b->a->cx, n->at, "a gradient through a list that is put behind itself");
+		fail_lacks(b->a->cx, n->at, "a gradient through a list that is appended to itself");
 	count = back_capture_at(b, other, n, false);
 	back_at_end(b);
 	g = back_row2(b, "prim_grad_list_split", n->at, to, back_row1(b, "len_t", n->at, count));

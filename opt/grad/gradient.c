@@ -213,7 +213,7 @@ want_all(Making *m, const char *names, IValue self)
 			want(m, name, self);
 	}
 	if (!m->d->inputs.n)
-		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has nothing to differentiate by", names,
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has no tensor to differentiate by", names,
 			    m->fn->name);
 }
 
@@ -279,8 +279,8 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 
 		for (int i = 0; name && i < d->inputs.n; i++)
 			if (d->inputs.at[i].parameter && shares_memory(cx, self, name, d->inputs.at[i].parameter))
-				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also "
-					"the attribute %s, which is written to", name);
+				fail_lacks(cx, n->at, "a program with gradients of a parameter that shares memory "
+					"with the attribute %s, which is written to", name);
 	}
 }
 

@@ -420,7 +420,7 @@ check_others(Unwrite *u, const Block *b, const Node *n, int root)
 			check_others(u, m->sub[i], n, root);
 	}
 	if (seen)
-		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that may be seen in another way");
+		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that another value may share");
 }
 
 static bool

@@ -758,7 +758,7 @@ static bool
 too_few(Samples *s)
 {
 	if (!s->why.what && !s->why.at.src)
-		s->why = (Cause){ .what = samples_may_try(s) ? "too few other sizes go the same way" :
+		s->why = (Cause){ .what = samples_may_try(s) ? "the model takes the same path at too few other sizes" :
 					  "the model is too large to try more sizes" };
 	return false;
 }
@@ -815,7 +815,7 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	d->graph = d->sample[0].graph;
 	entry = sizes_at_entry(d);
 	if (sizes_refused(cx, d, &entry) >= 0)
-		fail_lacks(cx, (Range){ 0 }, "dynamic sizes here: tensors without data do not tell them");
+		fail_lacks(cx, (Range){ 0 }, "dynamic sizes here: they cannot be computed without data");
 	return true;
 }
 

@@ -80,7 +80,7 @@ open_tensor(Search *q, const Type *type, const char *name)
 	for (int k = 0; k < t.rank; k++) {
 		dims[k] = t.dims[k];
 		if (!t.dims[k])
-			keep_size(q, &t, k, name, "the input has nothing there");
+			keep_size(q, &t, k, name, "the size is 0");
 		if (!t.dims[k] || (q->batch && k))
 			continue;
 		dims[k] = DIM_SYMBOL(q->ndim);
@@ -340,7 +340,7 @@ explain_one(Search *q, int i)
 	base[i] = prime_above(4, 2 * q->nsymbol);
 	varied[i] = prime_above(4, 2 * q->nsymbol + 1);
 	q->dim[i].why = !may_begin(q, base, varied) ? q->s.why : (Cause){ .what =
-			"of several sizes of 1 one is varied; give an input where this one is larger" };
+			"only one of several sizes of 1 can vary; give an input where this one is larger" };
 }
 
 static void

@@ -318,10 +318,10 @@ class Pickles(Test):
                                        "(int[1], str['q'], Any[1, 'q'])")
     def test_shared(self): self.is_read(checkpoint(b"]q\0(K\x01eh\0\x86"), "(int[1], int[1])")
     def test_system(self):
-        self.says(checkpoint(glob("os", "system") + tup(text("true")) + b"R"), "m.pt: data.pkl: the pickle wants os.system",
+        self.says(checkpoint(glob("os", "system") + tup(text("true")) + b"R"), "m.pt: data.pkl: the pickle names os.system",
                   "nothing is ever called by name, at byte 2")
-    def test_eval(self): self.says(checkpoint(glob("builtins", "eval") + tup(text("1")) + b"R"), "wants builtins.eval")
-    def test_class(self): self.says(checkpoint(glob("__torch__", "M") + b")\x81}b"), "wants __torch__.M")
+    def test_eval(self): self.says(checkpoint(glob("builtins", "eval") + tup(text("1")) + b"R"), "names builtins.eval")
+    def test_class(self): self.says(checkpoint(glob("__torch__", "M") + b")\x81}b"), "names __torch__.M")
     def test_global_as_value(self): self.says(checkpoint(glob("torch", "FloatStorage")), "torch.FloatStorage is used as a value")
     def test_ends(self):
         whole = pickled(tup(text("abcdef"), num(1), glob("collections", "OrderedDict") + b")R"))
@@ -329,11 +329,11 @@ class Pickles(Test):
             self.says(archive({"data.pkl": whole[:n]}), "m.pt: data.pkl: the pickle ", ", at byte ")
     def test_unknown(self): self.says(checkpoint(b"\xff"), "unknown pickle instruction 0xff, at byte 2")
     def test_protocol(self): self.says(archive({"data.pkl": b"\x80\x05N."}), "pickle protocol 5")
-    def test_stack(self): self.says(checkpoint(b"R"), "takes a value that is not there")
+    def test_stack(self): self.says(checkpoint(b"R"), "reads a value that is not on its stack")
     def test_mark(self): self.says(checkpoint(b"e"), "lacks a mark")
-    def test_below_mark(self): self.says(checkpoint(b"](a"), "takes a value that is not there")
+    def test_below_mark(self): self.says(checkpoint(b"](a"), "reads a value that is not on its stack")
     def test_memo(self): self.says(checkpoint(b"h\x05"), "memo 5 was never filled")
-    def test_memo_far(self): self.says(checkpoint(b"Nr\xff\xff\xff\x7f"), "memo 2147483647 is past")
+    def test_memo_far(self): self.says(checkpoint(b"Nr\xff\xff\xff\x7f"), "memo index 2147483647 is too large")
     def test_deep(self): self.says(checkpoint(b"]" * 5000 + b"a" * 4999), "nested too deep", status=7)
     def test_deep_tuples(self): self.says(checkpoint(b"N" + b"\x85" * 100000), "nested too deep", status=7)
     def test_deep_by_memo(self):
@@ -341,7 +341,7 @@ class Pickles(Test):
         self.says(checkpoint(body), "nested too deep", status=7)
     def test_cycle(self): self.says(checkpoint(b"]q\0h\0a"), "contains itself")
     def test_tuple_bomb(self):
-        self.says(checkpoint(b"]" + b"2\x86" * 60), "unfolds to more than its size allows")
+        self.says(checkpoint(b"]" + b"2\x86" * 60), "unfolds to more values than its length allows")
     def test_changed(self):
         """What a function was given is not changed behind it."""
         ints = b"]q\0K\x01a0" + glob("torch.jit._pickle", "build_intlist") + b"h\0\x85R"
@@ -352,7 +352,7 @@ class Pickles(Test):
     def test_long(self): self.says(checkpoint(b"\x8a\x09" + bytes(8) + b"\x01"), "does not fit into 64 bits")
     def test_work(self):
         body = text("k" * 100000) + b"q\x000}q\x01" + (b"h\x00Ns") * 20000
-        self.says(checkpoint(body), "unfolds to more than its size allows")
+        self.says(checkpoint(body), "unfolds to more values than its length allows")
     def test_two_values(self): self.says(checkpoint(b"NN"), "leaves 2 values")
 
 

@@ -433,14 +433,14 @@ class State(Test):
             with self.subTest(text):
                 self.says(damaged(change), {"x": floats(1, 1)}, text, status=status)
     def test_names(self):
-        for name, text in (("", "is no name of state"), ("a..b", "is no name of state"), (".".join("a" * 200), "is no name of state")):
+        for name, text in (("", "is no valid name of a parameter"), ("a..b", "is no valid name of a parameter"), (".".join("a" * 200), "is no valid name of a parameter")):
             p = Program(["x"], [], ["x"])
             p.state("parameter", name, [1], [1])
             with self.subTest(name[:9]): self.says(p, {"x": floats(1)}, text)
         p = Program(["x"], [], ["x"])
         p.state("parameter", "a", [1], [1])
         p.state("parameter", "a.b", [1], [1])
-        self.says(p, {"x": floats(1)}, "'a.b' is below a tensor")
+        self.says(p, {"x": floats(1)}, "'a.b' is a part of the name of a tensor")
 
 
 class Flow(Test):
@@ -532,7 +532,7 @@ class Flow(Test):
         self.put(Program(["x", "y"], [bad], ["z"]))
         got = self.calls([{"x": floats(2), "y": floats(1)}], *given)
         self.assertEqual(got[0], 1)
-        self.assertIn("'x' is of base 3 of 1", got[1])
+        self.assertIn("'x' is a view of base 3, and there are 1 bases", got[1])
     def test_print(self):
         self.put(Program(["x"], [node("aten._print.default", {"s": TEXT("said")}, [])], ["x"]))
         npz.write(os.path.join(self.dir, "i.npz"), {"x": floats(1)})

@@ -140,7 +140,7 @@ class Gradients(Test):
         self.run_ok(KILN, "run", shared, "-i", "x.npz", "--grad", "params", "-o", "out.npz", "--grad-out", "g.npz")
         self.assertEqual(arrays(os.path.join(self.dir, "out.npz")), {"out": (6, 0, 9)})
         self.assertEqual(arrays(os.path.join(self.dir, "g.npz")), {"p": (2, -1, 0.5)})
-        self.assertIn("a parameter whose memory is also the attribute b",
+        self.assertIn("a parameter that shares memory with the attribute b",
                       self.run_ok(KILN, "build", shared, "-i", "x.npz", "--grad", "params", "-o", "p", status=7))
 
     def test_loop_that_keeps_what_it_carries(self):

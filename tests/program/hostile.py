@@ -164,7 +164,7 @@ class Archives(Test):
 
     def test_system(self):
         self.commands(model(**{"data.pkl": pickled(glob("os", "system") + tup(text("touch OUT")) + b"R")}),
-                      "m.pt: data.pkl: the pickle wants os.system")
+                      "m.pt: data.pkl: the pickle names os.system")
 
     def test_crc(self):
         bad = bytearray(model())

@@ -324,8 +324,8 @@ class Symbols(Test):
     def test_notes_of_arguments(self):
         """Sizes that are not tried, and signatures without code of their own: each is named."""
         relu = "(x: Tensor) -> Tensor:\n    return torch.relu(x) + 1"
-        self.assertEqual(self.notes(relu, "x=0x4"), ["x.size(0) = 0, other sizes run in generic code: the input has nothing there"])
-        self.assertEqual(self.notes(relu, "x=1x1"), ["x.size(1) = 1, other sizes run in generic code: of several sizes of 1 one is varied; "
+        self.assertEqual(self.notes(relu, "x=0x4"), ["x.size(0) = 0, other sizes run in generic code: the size is 0"])
+        self.assertEqual(self.notes(relu, "x=1x1"), ["x.size(1) = 1, other sizes run in generic code: only one of several sizes of 1 can vary; "
                                                      "give an input where this one is larger"])
         few, = self.notes(relu, "x=2x3", "-i", self.sized("x=5x7"), "--max-specializations", "1")
         self.assertEqual(few, "1 of 2 signatures has code of its own, calls with others run in dynamic or generic code: --max-specializations 2")
