@@ -1,6 +1,4 @@
-/*
- * Golden tests (tests/golden.h): PROGRAM [-u] FILE...
- */
+/* Main function of golden tests (tests/golden.h): PROGRAM [-u] FILE... */
 #include "golden.h"
 #include "../frontend/frontend.h"
 

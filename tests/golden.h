@@ -1,7 +1,7 @@
-/* tests/golden.h - golden tests: a file of text whose last part is what its first part becomes
+/* tests/golden.h - golden tests: a text file with an input and the expected output
  *
- * golden.c has main: PROGRAM [-u] FILE...; -u writes the last part of a file anew.  A program defines golden_run.
- */
+ * golden.c has main: PROGRAM [-u] FILE... With -u it writes the expected output of each file anew.  A program defines
+ * golden_run. */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
 
@@ -10,13 +10,13 @@
 typedef struct Golden {
 	Cx         *cx;
 	const char *path;
-	char       *text;                /* of the file, with a zero behind */
+	char       *text;                /* text of the file, with a final zero byte */
 	int64_t     n;
 	bool        update, ok;
 } Golden;
 
 void golden_run(Golden *);
-/* want: the last part of t->text.  A difference is printed, or written to the file. */
+/* Compares `got` with `want`, the expected output in t->text.  Prints a difference, or writes it to the file. */
 void golden_compare(Golden *t, const char *want, const char *got);
 
 #endif

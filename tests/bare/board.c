@@ -1,6 +1,6 @@
 /*
- * A board with a Cortex-M (qemu's mps2-an386 and mps2-an500): starts, calls NAME_forward once, says by semihosting what
- * it gave, how many instructions it took (-icount shift=0) and how much stack, and ends.
+ * A board with a Cortex-M (qemu's mps2-an386 and mps2-an500).  It starts, calls NAME_forward once, and ends.  By
+ * semihosting it prints the result, the number of instructions (-icount shift=0) and the stack that the call used.
  *
  * Compiled with -DHEADER="NAME.h" -DCALL=NAME_forward -DIN=bytes -DOUT=bytes, and input.h: the bytes of the argument.
  */
@@ -11,7 +11,7 @@
 extern char stack_top[], stack_end[], bss_begin[], bss_end[];
 int main(void);
 
-#define SYSTICK ((volatile uint32_t *)0xe000e010)        /* control, reload, current */
+#define SYSTICK ((volatile uint32_t *)0xe000e010)        /* registers: control, reload, current */
 enum { NS_A_TICK = 40, PAINT = 0x5a, EXITED = 0x20026 };
 
 static int
@@ -46,7 +46,7 @@ say_number(uint32_t n, const char *after)
 void
 reset(void)
 {
-	*(volatile uint32_t *)0xe000ed88 |= 0xf << 20;   /* the FPU */
+	*(volatile uint32_t *)0xe000ed88 |= 0xf << 20;   /* enables the FPU */
 	__asm__ volatile("dsb\n\tisb");
 	for (char *p = bss_begin; p < bss_end; p++)
 		*p = 0;
@@ -81,7 +81,7 @@ here(void)
 	return __builtin_frame_address(0);
 }
 
-/* Everything below this frame, so that what the call has used can be seen. */
+/* Fills the stack below this frame with a pattern, to find afterwards how much the call has used. */
 static void
 paint(void)
 {

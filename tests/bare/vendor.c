@@ -1,14 +1,14 @@
-/* tests/bare/vendor.c - startup code as vendors ship it, for vendor.ld, before board.c's
+/* tests/bare/vendor.c - startup code as vendors ship it, for vendor.ld.  It runs before board.c's.
  *
- * RAM has anything in it after a reset; here that is made sure of.
- */
+ * After a reset RAM may contain anything.  This code fills it with garbage, so that a program that relies on
+ * zeroed RAM fails. */
 #include <stdint.h>
 
 extern uint32_t _sidata[], _sdata[], _edata[], _sbss[], _ebss[], _estack[];
-void reset(void);                /* of board.c */
+void reset(void);                /* defined in board.c */
 void Reset_Handler(void);
 
-enum { OWN = 64 };               /* words of the stack that are in use here, at most */
+enum { OWN = 64 };               /* largest number of words of the stack that are in use here */
 
 void
 Reset_Handler(void)

@@ -1,17 +1,18 @@
 /*
  * A plugin of qemu-user that counts executed instructions:
  *
- *    cc -shared -fPIC -o count.so tests/bench/count.c
- *    qemu-aarch64 -plugin ./count.so -L /usr/aarch64-linux-gnu PROGRAM -i IN.npz --threads 1 --bench=2
+ *   cc -shared -fPIC -o count.so tests/bench/count.c
+ *   qemu-aarch64 -plugin ./count.so -L /usr/aarch64-linux-gnu PROGRAM -i IN.npz --threads 1 --bench=2
  *
- * Debian has no qemu-plugin.h: what is used of version 1 stands here.  With threads the count is a little less.
+ * Debian has no qemu-plugin.h, so the used declarations of its version 1 are copied here.  With threads the count is
+ * slightly too small.
  */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
 typedef uint64_t Id;
-typedef struct Block Block;              /* translated code */
+typedef struct Block Block;              /* a block of translated code */
 enum { ADD_U64 };
 
 void qemu_plugin_register_vcpu_tb_trans_cb(Id, void (*)(Id, Block *));

@@ -1,7 +1,8 @@
 /*
- * A library's calls with tensors on the device: what they answer beside an instance on the CPU, and what they copy.
+ * Calls of a library with tensors on the device: their answers compared with those of an instance on the CPU, and the
+ * copies that they make.
  *
- * It calls the emulated driver (driver.c) as a caller of the library would: in contexts and streams of its own.
+ * The emulated driver (driver.c) is called as a caller of the library would: in contexts and streams of its own.
  */
 #include "many.h"
 #include "pair.h"
@@ -30,7 +31,7 @@ enum { N = 6, LAUNCHES = 0, UP, DOWN, ACROSS, WAITS };
 ALL
 #undef CUDA
 
-static void *context;                    /* of the device under test */
+static void *context;                    /* context of the device under test */
 static int   device;
 static int   counts[5];
 static int64_t sizes[] = { 2, 3 };
@@ -68,7 +69,7 @@ free_device(DLTensor *t)
 	CHECK(!cuCtxPopCurrent_v2(&(void *){ NULL }));
 }
 
-/* The first n floats of a tensor anywhere. */
+/* Returns the first n floats of a tensor on any device. */
 static const float *
 read(const DLTensor *t, int n)
 {
@@ -101,7 +102,7 @@ clear(void)
 	grid_counts(counts);
 }
 
-/* Copies since clear(). */
+/* Returns the number of copies since clear(). */
 static int
 copies(void)
 {
@@ -111,7 +112,7 @@ copies(void)
 
 #define DEVICE (&(many_options){ .device_index = device, .stream = stream })
 
-/* In and out in each kind of memory, beside the CPU's answer, and what is copied. */
+/* Arguments and results in each kind of memory: compares with the CPU's answer and counts the copies. */
 static void
 test_places(void *stream)
 {
@@ -134,7 +135,7 @@ test_places(void *stream)
 		CHECK(counts[LAUNCHES] > 0 && counts[UP] == (way == 2) && counts[DOWN] == (way == 1));
 		CHECK(counts[WAITS] == (!stream || way != 0) && counts[ACROSS] <= (way == 2));
 		CHECK(out[0].device.device_type == (way == 1 ? kDLCPU : kDLCUDA) && near(&out[0], want[0].data));
-		CHECK(out[1].device.device_type == kDLCPU && *(int64_t *)out[1].data == 3);          /* a number */
+		CHECK(out[1].device.device_type == kDLCPU && *(int64_t *)out[1].data == 3); /* the result is a number */
 	}
 	sums_close(m);
 	sums_close(cpu);
@@ -142,7 +143,7 @@ test_places(void *stream)
 	free_device(&to);
 }
 
-/* A result is an argument, is taken, and outlives the instance. */
+/* A result is used as an argument, is taken by the caller, and outlives the instance. */
 static void
 test_results(void *stream)
 {
@@ -167,7 +168,7 @@ test_results(void *stream)
 	free_device(&there);
 }
 
-/* What the model writes to, and what it keeps. */
+/* The model writes to its arguments and keeps them. */
 static void
 test_kept(void *stream)
 {
@@ -182,12 +183,13 @@ test_kept(void *stream)
 	out[0].data = NULL;
 	CHECK(!many_call(m, "keep", (DLTensor *[]){ &there }, 1, out, 2));
 	CHECK(out[0].data != there.data && same(read(&out[0], N), (float[]){ 2, 3, 4, 5, 6, 7 }, N));
-	CHECK(!many_call(m, "write", (DLTensor *[]){ &there }, 1, NULL, 0));         /* the model's stays */
+	/* The tensor that the model keeps does not change. */
+	CHECK(!many_call(m, "write", (DLTensor *[]){ &there }, 1, NULL, 0));
 	out[0].data = out[1].data = NULL;
 	CHECK(!many_call(m, "keep", (DLTensor *[]){ &other }, 1, out, 2));
 	CHECK(same(read(&out[0], N), y, N) && out[1].shape[0] == 3 && out[1].strides[0] == 1);
 	CHECK(same(read(&out[1], N), (float[]){ 2, 3, 4, 5, 6, 7 }, N));
-	/* the memory for a result may have any strides */
+	/* The caller's memory for a result may have any strides. */
 	other.shape = sizes;
 	other.strides = turned;
 	CHECK(!many_call(m, "forward", (DLTensor *[]){ &there }, 1, &other, 1));
@@ -199,7 +201,7 @@ test_kept(void *stream)
 	free_device(&other);
 }
 
-/* Arguments that overlap, as on the CPU. */
+/* Arguments that overlap give the same answers as on the CPU. */
 static void
 test_overlap(void *stream)
 {
@@ -255,7 +257,7 @@ test_errors(void *stream)
 	free_device(&there);
 }
 
-/* Pinned memory of an argument may change when the call has returned. */
+/* Pinned memory of an argument may change as soon as the call has returned. */
 static void
 test_pinned(void *stream)
 {

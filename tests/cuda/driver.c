@@ -1,13 +1,13 @@
 /*
- * A CUDA driver whose devices are the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run
- * the emulated grid (grid.h).  Built as libcuda.so.1.
+ * A CUDA driver whose devices are the CPU: memory comes from malloc, modules are shared objects made by nvrtc.c,
+ * launches run the emulated grid (grid.h).  Built as libcuda.so.1.
  *
- * A copy to the host takes effect when its stream is waited for; until then the host's bytes are 0xff.  The source of a
- * copy to the device may not change before that if grid_pin() says that it is pinned.  Every call needs a current
- * context, whose device must own the memory and the stream.  What breaks a rule ends the process.
+ * A copy to the host takes effect when its stream is waited for.  Until then the host's bytes are 0xff.  If grid_pin()
+ * marks the source of a copy to the device as pinned, it must not change before that.  Every call needs a current
+ * context, whose device must own the memory and the stream.  A call that breaks a rule ends the process.
  *
- * KILN_GRID_SAY=1 counts launches and copies at the end.  KILN_GRID_FAIL=N: the call number N, from 1 on, does nothing
- * and returns an error.  KILN_GRID_DEVICES=N: number of devices.
+ * KILN_GRID_SAY=1 prints the numbers of launches and copies at the end.  KILN_GRID_FAIL=N: call number N, counted from
+ * 1, does nothing and returns an error.  KILN_GRID_DEVICES=N: number of devices.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,9 +20,9 @@
 
 enum { DEVICES = 4, NESTED = 8, MOST = 4096 };
 
-typedef struct Copy {                    /* enqueued and not yet waited for */
-	char       *to;                  /* of the host.  Null: the copy is to the device */
-	const char *from;                /* of the host, if it is pinned */
+typedef struct Copy {                    /* a copy that is enqueued and not yet done */
+	char       *to;                  /* Destination on the host.  Null if the copy is to the device. */
+	const char *from;                /* pinned source on the host */
 	void       *stream;
 	char       *bytes;
 	size_t      n;
@@ -58,7 +58,7 @@ say(void)
 			count.across, count.waits, count.blocks);
 }
 
-/* The counts so far, and from then on from 0: launches, up, down, across, waits. For programs of the tests. */
+/* Copies the counts to `to` and resets them: launches, up, down, across, waits.  Called by test programs. */
 void
 grid_counts(int *to)
 {
@@ -75,7 +75,7 @@ grid_pin(const void *at, size_t n)
 	pinned.n = n;
 }
 
-/* Is it this call's turn to fail? */
+/* Must this call fail? */
 static int
 fails(void)
 {
@@ -101,7 +101,7 @@ ndevice(void)
 	return n ? atoi(n) : 1;
 }
 
-/* A stream is any byte of its device. Null: the default stream. */
+/* Checks a stream.  It must point to a byte of its device.  Null stands for the default stream. */
 static void
 check_stream(const void *stream)
 {
@@ -213,7 +213,7 @@ cuStreamSynchronize(void *stream)
 	return 0;
 }
 
-/* Copies are put at the end, so that they end in order. */
+/* Appends a copy, so that copies take effect in order. */
 static void
 enqueue(Copy copy, const void *bytes)
 {
@@ -230,7 +230,7 @@ enqueue(Copy copy, const void *bytes)
 int
 cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-	const char *sm = getenv("KILN_GRID_SM");         /* 90 */
+	const char *sm = getenv("KILN_GRID_SM");         /* default: 90 */
 	const int n = sm ? atoi(sm) : 90;
 
 	*value = attribute == 75 ? n / 10 : n % 10;
@@ -248,7 +248,8 @@ cuModuleLoadData(void **module, const void *image)
 	device_now();
 	if (fails() || memcmp(e->e_ident, ELFMAG, SELFMAG) || write(fd, image, n) != (ssize_t)n)
 		return 1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);     /* which stays open, so that no other has its name */
+	/* fd stays open, so that no other module gets the same name */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	*module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	return !*module;
 }
@@ -265,7 +266,7 @@ cuModuleGetFunction(void **function, void *module, const char *name)
 	return fails() || !*function;
 }
 
-/* What was never written is not a number. */
+/* Memory that was never written is filled with NaNs. */
 int
 cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 {

@@ -1,9 +1,9 @@
-/* tests/cuda/grid.h - CUDA kernels as C++ of the CPU: blocks one after the other, the threads of a block as coroutines
+/* tests/cuda/grid.h - runs CUDA kernels as C++ on the CPU: blocks one after the other, the threads of a block as
+ * coroutines
  *
- * A kernel's text is compiled after this header.  Threads run until they wait at a barrier or a shuffle, in turns; a
- * barrier that not all threads reach ends the program with a message.  Shared memory is static: one block runs at a
- * time.
- */
+ * A kernel's text is compiled after this header.  Threads take turns: each runs until it waits at a barrier or a
+ * shuffle.  A barrier that not all threads reach ends the program with a message.  Shared memory is static, since one
+ * block runs at a time. */
 #ifndef TESTS_CUDA_GRID_H
 #define TESTS_CUDA_GRID_H
 
@@ -26,7 +26,7 @@
 
 struct GridIndex { unsigned x, y, z; };
 static GridIndex threadIdx, blockIdx, blockDim, gridDim;
-static GridIndex grid_from, grid_to = { ~0u, ~0u, ~0u };         /* only blocks from one to below the other run */
+static GridIndex grid_from, grid_to = { ~0u, ~0u, ~0u };         /* blocks to run: from grid_from to below grid_to */
 
 enum { GRID_MOST = 1024, GRID_STACK = 64 << 10 };
 
@@ -148,7 +148,7 @@ grid_launch(void (*kernel)(A...), const unsigned *size, unsigned threads, void *
 				grid_block();
 }
 
-/* One for each kernel, found by name: grid_map_3(size, threads, args). */
+/* Entry point of a kernel, found by name: grid_map_3(size, threads, args). */
 #define GRID_KERNEL(name) \
 	extern "C" void grid_##name(const unsigned *size, unsigned threads, void **args) \
 	{ grid_launch(name, size, threads, args); }

@@ -1,6 +1,6 @@
 /*
- * An NVRTC whose machine is the CPU: the text is compiled by c++ after grid.h, and what stands for PTX and cubin is the
- * bytes of the shared object.  driver.c loads them.  Built as libnvrtc.so; KILN_GRID is the folder of grid.h.
+ * An NVRTC whose machine is the CPU: c++ compiles the text after grid.h, and the bytes of the shared object are
+ * returned as PTX and cubin.  driver.c loads them.  Built as libnvrtc.so.  KILN_GRID is the folder of grid.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ put(const char *dir, const char *name, const char *text, const char *more)
 	return fclose(f);
 }
 
-/* GRID_KERNEL(name) for what stands in the line after each extern "C" __global__. */
+/* Returns GRID_KERNEL(name) for each kernel: the name in the line after extern "C" __global__. */
 static char *
 kernels_of(const char *text)
 {

@@ -1,4 +1,4 @@
-/* tests/door/check.h - what the programs of tests/door share */
+/* tests/door/check.h - macros and functions that the programs of tests/door share */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;             /* of CHECK and FAILS */
+static int failures;             /* number of failed CHECK and FAILS */
 
 #define CHECK(x) ((x) ? (void)0 : (void)(printf("%s:%d: %s\n", __FILE__, __LINE__, #x), failures++))
-/* a status, and a text that says something */
+/* Checks that a call returns the status `want`, and that the error text contains `says`. */
 #define FAILS(m, want, call, says) \
 	do { \
 		const int got = (call); \

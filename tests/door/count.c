@@ -1,5 +1,4 @@
-/* tests/door/count.c - how often calls ask for memory: linked with --wrap for all that gives some
- */
+/* tests/door/count.c - counts the allocations of calls.  Linked with --wrap for all functions that allocate. */
 #include "many.h"
 #include "net.h"
 #include "check.h"

@@ -1,12 +1,11 @@
-/* tests/door/lacking.c - each allocation fails in its turn: a status says so, and later calls are right again
+/* tests/door/lacking.c - makes each allocation fail in turn: calls return a status, and later calls are right again
  *
- * Linked with --wrap for all that gives memory.
- */
+ * Linked with --wrap for all functions that allocate. */
 #include "many.h"
 #include "net.h"
 #include "check.h"
 
-static int left = -1;            /* allocations until one fails; < 0: none does */
+static int left = -1;            /* Number of allocations before one fails.  Negative: none fails. */
 
 static int
 fails(void)
@@ -22,7 +21,7 @@ ignore(void *arg, const char *text, size_t n)
 	(void)arg, (void)text, (void)n;
 }
 
-/* A result that the argument's copy is, too: it is copied again. */
+/* Takes a result that is also the copy of the argument.  It is copied again. */
 static int
 take(many *m)
 {
@@ -35,7 +34,7 @@ take(many *m)
 	return t ? many_OK : many_MEMORY;
 }
 
-/* All kinds of calls; the first status that is not the one that was to be. */
+/* Makes all kinds of calls.  Returns the first status that is not the expected one. */
 static int
 calls(many *m, net *p)
 {

@@ -1,7 +1,7 @@
-/* tests/door/noheap.c - instances in memory of ours, of libraries built with --no-generic: nothing is taken from a heap
+/* tests/door/noheap.c - instances in memory of the caller, from libraries built with --no-generic: nothing is allocated
+ * on a heap
  *
- * Linked with --wrap for all that gives memory.
- */
+ * Linked with --wrap for all functions that allocate. */
 #include "ema.h"
 #include "net.h"
 #include "products.h"
@@ -81,7 +81,7 @@ opening(void)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* Two instances in one block of memory, beside that without a name; and nothing around them is written to. */
+/* Puts two instances in one block of memory, beside one without a name.  Nothing around them may be written to. */
 static void
 two(void)
 {
@@ -104,7 +104,7 @@ two(void)
 		CHECK((unsigned char)memory[i] == 0xa5 && (unsigned char)memory[sizeof memory - 1 - i] == 0xa5);
 }
 
-/* Each has its state. */
+/* Each instance has its own state. */
 static void
 state(void)
 {
@@ -186,7 +186,8 @@ parallel(void)
 		CHECK(m && !products_forward_in(m, (void *)x, (void *)y, got));
 		CHECK(!memcmp(want, got, sizeof want) && (calls > 0) == (threads > 1));
 		CHECK(is_untouched(memory + bytes, sizeof memory - bytes));
-		CHECK(threads > 3 || !is_untouched(memory + bytes - scratch, scratch));  /* the last part's own */
+		/* scratch memory of the last part itself */
+		CHECK(threads > 3 || !is_untouched(memory + bytes - scratch, scratch));
 	}
 }
 

@@ -1,6 +1,5 @@
-/* tests/door/stacks.c - models opened and called on stacks of all kinds: of threads, of children that a thread forked,
- * of fibers
- */
+/* tests/door/stacks.c - opens and calls models on stacks of all kinds: of threads, of children that a thread forked, of
+ * fibers */
 #include "many.h"
 #include "net.h"
 #include "check.h"
@@ -10,13 +9,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { CANARY = 64 << 10 };              /* bytes below a fiber's stack, which stay as they are */
+enum { CANARY = 64 << 10 };              /* number of bytes below a fiber's stack that must not change */
 
 static const float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
 static const float row[1][4] = { { 1, 2, 3, 4 } };
 static ucontext_t back;
 
-/* Specialized code, generic code and a function of C types. */
+/* Calls specialized code, generic code and a function of C types. */
 static void
 call_both(void)
 {

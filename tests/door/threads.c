@@ -1,10 +1,10 @@
-/* tests/door/threads.c - two models in one process, opened, called and closed by eight threads
+/* tests/door/threads.c - eight threads open, call and close two models in one process
  *
  * usage: threads ROUNDS
  *
- * Each thread opens one of the two at random, makes calls whose answers it knows, and closes it again; ROUNDS are
- * those of all threads.  Then one instance is called by two threads at once: one of them is told that it is busy.
- */
+ * Each thread opens one of the two models at random, makes calls with known answers, and closes it again.  ROUNDS is
+ * the total of all threads.  Then two threads call one instance at the same time: one of them must get the status
+ * BUSY. */
 #include "many.h"
 #include "net.h"
 #include "check.h"
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { NTHREAD = 8, HELD = 4, SLACK = 64 << 10 };      /* SLACK: bytes that the C library keeps for threads */
+enum { NTHREAD = 8, HELD = 4, SLACK = 64 << 10 };      /* SLACK: number of bytes that the C library keeps for threads */
 
 static const float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
 static float row[1][4] = { { 1, 2, 3, 4 } }, want[1][3];
@@ -43,7 +43,7 @@ try_net(net *m)
 	return net_forward(m, (const float (*)[4])row, out) || memcmp(out, want, sizeof out);
 }
 
-/* HELD instances at a time, of either model. */
+/* Holds HELD instances at a time, each of one of the models. */
 static void *
 work(void *arg)
 {

@@ -1,7 +1,6 @@
-/* tests/door/values.c - one instance after the other: values of all kinds, state, and all that may be wrong
+/* tests/door/values.c - calls instances one after the other: values of all kinds, state, and all errors
  *
- * many is make.py's module, net a function of one tensor with weights.
- */
+ * many is make.py's module, net a function of one tensor with weights. */
 #include "many.h"
 #include "net.h"
 #include "check.h"
@@ -24,7 +23,7 @@ opened(const many_options *o)
 	return m;
 }
 
-/* One tensor to a method; its only result. */
+/* Calls a method with one tensor.  Sets *out to its only result. */
 static int
 call(many *m, const char *method, void *data, int64_t *shape, DLTensor *out)
 {
@@ -47,7 +46,7 @@ results(many *m)
 	out = tensor(own, kDLFloat, 32, 2, size);
 	CHECK(!many_call(m, NULL, args, 1, &out, 1) && out.data == own && same(own, twice, 6));
 	CHECK(!many_reset(m) && !many_forward(m, x, own) && same(own, x[0], 6));
-	out = tensor(own, kDLFloat, 32, 2, turned);      /* the other order of elements */
+	out = tensor(own, kDLFloat, 32, 2, turned);      /* elements in another order */
 	out.strides = sideways;
 	CHECK(!many_call(m, "forward", args, 1, &out, 1) && own[0][1] == 16 && own[0][2] == 8);
 	CHECK(!many_reset(m));
@@ -63,7 +62,7 @@ results(many *m)
 	CHECK(same(sizes[0].data, x[0], 6) && *(float *)sizes[1].data == 0 && sizes[1].shape[0] == 1);
 }
 
-/* What a call gave is the next one's argument. */
+/* The result of a call is the argument of the next one. */
 static void
 chained(void)
 {
@@ -71,7 +70,7 @@ chained(void)
 	float want[12];
 	DLTensor in = tensor(x, kDLFloat, 32, 2, size), *args[] = { &in };
 
-	for (int i = 0; i < 3; i++) {                    /* total, and 1, 2, 3 times that */
+	for (int i = 0; i < 3; i++) {                    /* the total of the arguments times i + 1 */
 		DLTensor out = { 0 };
 
 		CHECK(!many_call(m, "forward", args, 1, &out, 1));
@@ -90,7 +89,7 @@ chained(void)
 	many_close(m);
 }
 
-/* Results that outlive the instance: without a copy, and with one where somebody else has it, too. */
+/* Results that outlive the instance: without a copy, and with a copy if they are also held elsewhere. */
 static void
 taken(void)
 {
@@ -108,7 +107,7 @@ taken(void)
 	CHECK(!call(m, "forward", x, size, &out) && same(out.data, twice, 6) && same(t->dl_tensor.data, x[0], 6));
 	CHECK(!many_call(m, "keep", args, 1, NULL, 0) && many_results(m) == 2);
 	CHECK((other = many_result_take(m, 0)) && same(other->dl_tensor.data, x[0], 6));
-	/* The attribute that it was is not touched, nor the argument. */
+	/* A write to the taken result changes neither the attribute nor the argument. */
 	memset(other->dl_tensor.data, 0, sizeof x);
 	other->deleter(other);
 	CHECK(!many_state_get(m, "kept", &out) && same(out.data, x[0], 6));
@@ -129,7 +128,7 @@ containers(many *m)
 
 	CHECK(!many_set_text(m, "name", "ab") && !many_set(m, "values", &list) && !many_set(m, "parts.k", &t));
 	CHECK(!many_call(m, "describe", NULL, 0, NULL, 0));
-	CHECK(many_results(m) == 4);                     /* more is None */
+	CHECK(many_results(m) == 4);                     /* the fourth one, more, is None */
 	CHECK(!many_result(m, 0, &key, &out) && !strcmp(key, "out.0") && !out.data);
 	CHECK(!strcmp(many_result_text(m, 0), "ab2"));
 	CHECK(!many_result(m, 1, &key, &out) && !strcmp(key, "out.1.kab") && same(out.data, want, 3));
@@ -178,7 +177,7 @@ state(many *m)
 	CHECK(!many_reset(m) && !many_state_get(m, "count", &out) && *(int64_t *)out.data == 0);
 }
 
-/* What the model keeps of an argument is its own. */
+/* The model copies an argument that it keeps. */
 static void
 kept(many *m)
 {
@@ -241,7 +240,7 @@ wrong(many *m)
 	FAILS(m, many_RAISED, many_call(m, "forward", args, 1, NULL, 0), "must match");
 	in = tensor(x, kDLFloat, 32, 2, size);
 	FAILS(m, many_RAISED, many_call(m, "refuse", args, 1, NULL, 0), "ValueError: no sums above zero");
-	CHECK(strstr(many_error(m), "raise ValueError"));        /* the line */
+	CHECK(strstr(many_error(m), "raise ValueError"));        /* the line of the model */
 	CHECK(many_results(m) == 0 && !many_call(m, "forward", args, 1, NULL, 0));
 	FAILS(m, many_ARGUMENT, many_set(m, "x", NULL), "wanted");
 	FAILS(m, many_ARGUMENT, many_set_text(m, NULL, ""), "wanted");
@@ -327,7 +326,7 @@ options(void)
 	net_close(p);
 }
 
-/* A child process has none of its parent's threads: calls are made without them, and nothing waits for them. */
+/* A child process has none of its parent's threads: calls run without them and wait for none of them. */
 static void
 forked(void)
 {
@@ -363,8 +362,8 @@ calls(void *arg)
 	return NULL;
 }
 
-/* A thread that is cancelled ends between calls, wherever in one it waits for others: the instance is there for the
- * next. */
+/* A thread that is cancelled ends between calls, even if it waits for other threads inside of a call.  The instance can
+ * be called afterwards. */
 static void
 cancelled(void)
 {

@@ -1,7 +1,6 @@
-/* tests/door/wrap.h - the functions that give memory, for programs linked with --wrap
+/* tests/door/wrap.h - wrappers of the functions that allocate, for programs linked with --wrap
  *
- * fails(), which the including file defines before, says whether a call fails.
- */
+ * The including file must define fails() before, which decides whether a call fails. */
 
 #define WRAP(name, given, taken) \
 	void *__real_##name given; \

@@ -1,9 +1,8 @@
-/* tests/faults/alloc.c - to be preloaded: the nth allocation fails
+/* tests/faults/alloc.c - a library to preload: the nth allocation fails
  *
- * In the program that FAULT_IN names, allocation FAULT_AT (from 1) finds no memory, and with FAULT_ON so do all after
- * it. FAULT_COUNT is a file for the number of allocations that there were, and of blocks that nobody has freed in the
- * end. Forked children go on counting, other programs are left alone.  A test in C calls fault_next instead.
- */
+ * In the program that FAULT_IN names, allocation number FAULT_AT (from 1) fails.  With FAULT_ON all later ones fail,
+ * too.  FAULT_COUNT is a file for the number of allocations, and the number of blocks that were never freed.  Forked
+ * children continue the count.  Other programs are not affected.  A test in C calls fault_next instead. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +45,8 @@ end(void)
 	}
 }
 
-/* From now on the nth allocation fails, and no other; 0: none.  Tells how many there were and how many blocks nobody
- * has freed. */
+/* From now on only the nth allocation fails.  0: none fails.  Sets *counted to the number of allocations so far, and
+ * *blocks to the number of blocks that were not freed. */
 void
 fault_next(long n, long *counted, long *blocks)
 {
@@ -67,7 +66,7 @@ fails(void)
 	n = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 	if (!at || (on ? n < at : n != at))
 		return 0;
-	errno = ENOMEM;                          /* a place for a breakpoint */
+	errno = ENOMEM;                          /* a line for breakpoints */
 	return 1;
 }
 

@@ -1,13 +1,12 @@
-/* tests/faults/inject.c - a program whose nth system call of a kind fails
+/* tests/faults/inject.c - runs a program whose nth system call of a kind fails
  *
  * usage: inject KIND N HOW COUNT PROGRAM ARGUMENT...
  *
- * KIND is write, read, open, fork or mmap; N counts from 1 and from the program's first instruction on (the loader's
- * calls do not count), 0: none fails.  HOW: one, that call alone; on: all from there on.  COUNT is a file for the
- * number of calls that there were.  What is written to standard error does not count, or nothing could be said. Threads
- * and forked children count, too, until they run another program.  The status is the program's, 128 and the signal when
- * one ended it; 125: no tracing here.
- */
+ * KIND is write, read, open, fork or mmap.  N counts from 1, starting at the program's first instruction, so that the
+ * loader's calls do not count.  0: none fails.  HOW is one, if that call alone fails, or on, if all later ones fail,
+ * too.  COUNT is a file for the number of calls.  Writes to standard error do not count, or no message could appear.
+ * Threads and forked children count, too, until they run another program.  The exit status is the program's, or 128
+ * plus the signal that ended it.  125: tracing is not possible here. */
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +45,7 @@ is_of_kind(unsigned long long call)
 	return 0;
 }
 
-/* The first instruction of the program itself. */
+/* Returns the address of the first instruction of the program itself. */
 static unsigned long
 entry_of(pid_t pid)
 {
@@ -65,7 +64,7 @@ entry_of(pid_t pid)
 	return entry;
 }
 
-/* Runs to that instruction, by a breakpoint there. */
+/* Runs to this instruction, by a breakpoint. */
 static void
 run_to_entry(pid_t pid)
 {
@@ -84,7 +83,7 @@ run_to_entry(pid_t pid)
 	ptrace(PTRACE_SETREGS, pid, NULL, &r);
 }
 
-/* No descriptors are left but those that the process gives back. */
+/* Leaves the process no file descriptors except those that it closes. */
 static void
 close_table(pid_t pid)
 {
@@ -100,7 +99,7 @@ close_table(pid_t pid)
 	at = 0;
 }
 
-/* At the entry of a call that fails another number takes its place; at its exit its result is the error. */
+/* Makes a call fail: at its entry replaces the number of the system call, at its exit the result. */
 static void
 at_call(pid_t pid)
 {

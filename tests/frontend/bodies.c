@@ -1,6 +1,5 @@
-/* tests/frontend/bodies.c - every operator body and gradient compiles, and its graph keeps the invariants; a row's
- * effect is that of the operators that its body calls
- */
+/* tests/frontend/bodies.c - compiles every operator body and gradient, and checks the invariants of its graph.  An
+ * operator's effect must be that of the operators that its body calls. */
 #include "../../frontend/frontend.h"
 
 static void

@@ -1,6 +1,7 @@
 /*
- * Prints what torch.save wrote, with the types and geometry that a model's print() would not show, for archive_test.py.
- * usage: dump [--module] FILE; with --module it is a TorchScript archive.  The status is the error's.
+ * Prints the value that torch.save wrote, for archive_test.py.  Also prints types and geometry, which a model's print()
+ * would not show.  usage: dump [--module] FILE.  With --module FILE is a TorchScript archive.  The exit status is the
+ * error's.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Text in: trees, schemas, types and graphs print as they were read; bad text ends in a message. */
+/* Reads text: trees, schemas, types and graphs must print as they were read, and bad text must end in a message. */
 #include "../../frontend/frontend.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ print_graph(Cx *cx, void *arg)
 	buf_free(&b);
 }
 
-/* What f makes of the text, or the message it ends in; to be freed. */
+/* Runs f on the text.  Returns its result or the error message, which the caller frees. */
 static char *
 run(void (*f)(Cx *, void *), const char *text)
 {

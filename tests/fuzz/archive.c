@@ -1,9 +1,9 @@
 /*
- * Damaged archives and hostile pickles: each ends with a value or a message, never otherwise.
+ * Damaged archives and hostile pickles: each must end with a value or a message.
  *
- * An input that begins like a zip file is loaded as a module and as data; any other is a pickle, read with a host that
- * knows one class, one enum-like class and small storages.  Without libFuzzer (-DFUZZER) it mutates its own seeds, or
- * reads the files that are named: usage: archive [FILE...]
+ * An input that begins like a zip file is loaded as a module and as data.  Any other is a pickle, read with a host that
+ * knows one class, one enum-like class and small storages.  Without libFuzzer (-DFUZZER) the program mutates its own
+ * seeds, or reads the named files: usage: archive [FILE...]
  */
 #include "../../frontend/frontend.h"
 
@@ -14,8 +14,8 @@
 
 typedef struct Job {
 	Source      src;
-	const char *path;        /* of a zip file; null: a pickle */
-	bool        data;        /* as kiln convert reads it */
+	const char *path;        /* Path of a zip file.  Null for a pickle. */
+	bool        data;        /* whether to read it as kiln convert does */
 	RtCx        rt;
 	Fits        fits;
 } Job;

@@ -1,5 +1,4 @@
-/* tests/fuzz/compiler.h - what targets that run parts of the compiler have in common
- */
+/* tests/fuzz/compiler.h - code that targets which run parts of the compiler share */
 #ifndef FUZZ_COMPILER_H
 #define FUZZ_COMPILER_H
 
@@ -9,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A message is a good end; our own mistake is the finding. */
+/* Accepts an error message as a good end.  An internal error (BUG) is a finding. */
 static void
 check(const Cx *cx)
 {

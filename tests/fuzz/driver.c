@@ -1,10 +1,9 @@
-/* tests/fuzz/driver.c - a fuzz target without libFuzzer: each file of a corpus, as it is and changed
+/* tests/fuzz/driver.c - runs a fuzz target without libFuzzer: on each file of a corpus, unchanged and changed
  *
- *     driver [-n CHANGES] FILE...
+ *    driver [-n CHANGES] FILE...
  *
- * Changes are drawn from a generator with a fixed seed, so that a run can be repeated: bytes set to telling values,
- * runs cut out, doubled or moved.
- */
+ * Changes are drawn from a generator with a fixed seed, so that a run can be repeated.  They set bytes to typical
+ * values, or cut out, double or move ranges of bytes. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -22,7 +21,7 @@ below(size_t n)
 	return n ? (size_t)(seed >> 16) % n : 0;
 }
 
-/* Changes the n bytes, with room for twice as many; the new count. */
+/* Changes the n bytes, in a buffer of twice that size.  Returns the new length. */
 static size_t
 change(uint8_t *p, size_t n)
 {
@@ -38,13 +37,13 @@ change(uint8_t *p, size_t n)
 	case 1:
 		p[at] ^= (uint8_t)(1 << below(8));
 		return n;
-	case 2:                                   /* cut out */
+	case 2:                                   /* cuts a range out */
 		memmove(p + at, p + at + len - 1, n - at - len + 1);
 		return n - len + 1;
-	case 3:                                   /* double */
+	case 3:                                   /* doubles a range */
 		memmove(p + at + len, p + at, n - at);
 		return n + len;
-	default:                                  /* copy elsewhere */
+	default:                                  /* copies a range to another position */
 		to = below(n - len + 1);
 		memmove(p + to, p + at, len);
 		return n;
@@ -83,7 +82,7 @@ main(int argc, char **argv)
 		p = load(argv[i], &n);
 		LLVMFuzzerTestOneInput(p, n);
 		for (long k = 0; k < changes; k++) {
-			q = malloc(n + 1024);            /* of its own, so that a reader past its end is seen */
+			q = malloc(n + 1024); /* a buffer of its own, so that sanitizers detect reads past its end */
 			memcpy(q, p, n);
 			m = n;
 			for (size_t c = 1 + below(6); c; c--)

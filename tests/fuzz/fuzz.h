@@ -1,5 +1,4 @@
-/* tests/fuzz/fuzz.h - one entry for libFuzzer and for the plain driver
- */
+/* tests/fuzz/fuzz.h - the entry point for libFuzzer and for the plain driver */
 #ifndef FUZZ_H
 #define FUZZ_H
 

@@ -1,6 +1,5 @@
-/* tests/fuzz/kernel.c - damaged kernels: each is read or refused; what is read is printed as text, which reads back the
- * same, and as code
- */
+/* tests/fuzz/kernel.c - damaged kernels: each is read or refused.  A kernel that was read is printed as text, which
+ * must read back the same, and as code. */
 #include "fuzz.h"
 
 #include "../kernel/reader.h"

@@ -1,15 +1,14 @@
-/* tests/fuzz/members.c - an archive's members, whatever they hold: each ends with a model or a message
+/* tests/fuzz/members.c - archives with any members: each must end with a model or a message
  *
- * An input is a text that names members and gives their bytes,
+ * An input is a text that names members and their bytes,
  *
- *     == data.pkl
- *     ...
- *     == code/__torch__.py
- *     ...
+ *    == data.pkl
+ *    ...
+ *    == code/__torch__.py
+ *    ...
  *
- * and becomes an archive without CRCs, so that changed bytes come through to the readers of pickles, model.json, debug
- * records and source text.  All methods of what is loaded are compiled and lowered.
- */
+ * and becomes an archive without CRCs, so that changed bytes reach the readers of pickles, model.json, debug records
+ * and source text.  All methods of the loaded model are compiled and lowered. */
 #include "compiler.h"
 
 #include "../../frontend/frontend.h"
@@ -48,7 +47,8 @@ put(Buf *b, int bytes, uint32_t n)
 		buf_add(b, (const char[]){ (char)n }, 1);
 }
 
-/* Of a local header and of an entry of the directory: version, flags, method, time, date, CRC, sizes. */
+/* Writes the fields that a local header and an entry of the directory share: version, flags, method, time, date, CRC,
+ * sizes. */
 static void
 put_entry(Buf *b, const Part *m)
 {

@@ -1,13 +1,13 @@
-/* tests/fuzz/npz.c - any bytes as an .npz: an error or arrays, and what was read can be written and read again
- */
+/* tests/fuzz/npz.c - any bytes as an .npz: must give an error or arrays, and arrays that were read can be written and
+ * read again */
 #include "fuzz.h"
 
 #include "../../rt/base.h"
 #include "../../rt/host.h"
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no array is quantized here */
 
-/* Reads the arrays as an argument of this type, if they can be. */
+/* Reads the arrays as an argument of this type, if possible. */
 static void
 as_argument(RtCx *cx, const RtType *t, const RtArrays *a)
 {

@@ -1,7 +1,7 @@
-/* tests/fuzz/profile.c - any bytes as a profile: a message, or signatures for which the graph can be specialized
+/* tests/fuzz/profile.c - any bytes as a profile: must give a message, or signatures for which the graph can be
+ * specialized
  *
- * @ in the text stands for the hash of the graph, without which a profile is another graph's.
- */
+ * @ in the text stands for the hash of the graph, since a profile with another hash is refused. */
 #include "compiler.h"
 
 #include "../../opt/opt.h"

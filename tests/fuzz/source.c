@@ -1,6 +1,5 @@
-/* tests/fuzz/source.c - any bytes as a source of TorchScript: a message, or functions that are compiled, prepared and
- * lowered
- */
+/* tests/fuzz/source.c - any bytes as a source of TorchScript: must give a message, or functions that are compiled,
+ * prepared and lowered */
 #include "compiler.h"
 
 #include "../../opt/opt.h"

@@ -1,8 +1,8 @@
 /*
- * Damaged text: every reader of text ends with a result or a message, never otherwise.
+ * Damaged text: every reader of text must end with a result or a message.
  *
- * The first byte of the input chooses the reader.  Without libFuzzer (-DFUZZER) it mutates its own seeds, or reads the
- * files that are named: usage: text [FILE...]
+ * The first byte of the input selects the reader.  Without libFuzzer (-DFUZZER) the program mutates its own seeds, or
+ * reads the named files: usage: text [FILE...]
  */
 #include "../../frontend/frontend.h"
 

@@ -1,4 +1,4 @@
-/* tests/fuzz/tuning.c - any bytes as a tuning file: a message, or choices, which are printed */
+/* tests/fuzz/tuning.c - any bytes as a tuning file: must give a message, or choices, which are printed */
 #include "compiler.h"
 
 #include "../../codegen/kernel/kernel.h"

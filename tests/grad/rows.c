@@ -1,21 +1,19 @@
-/* tests/grad/rows.c - gradients of operators' rows against finite differences in double, or as recorded: rows SAMPLES
- * [ID...]
+/* tests/grad/rows.c - checks gradients of operators against finite differences in double, or against recorded ones:
+ * rows SAMPLES [ID...]
  *
- * A line of SAMPLES is   ID | x[2,3] y[3]+ n[4]i5 | expression   : the row, the arguments, a call of it.
- * An argument is float64 of these sizes with values in (-2, 2), none near 0 or another; + positive, in (0.4, 1.6); u in
- * (0.1, 0.9); = the same values as the first; iN int64 below N; b bool.  What is float64 is differentiated by, unless a
- * ' is behind it or it is a =.  The result is a tensor, or a tuple of them. The graph of the expression must hold the
- * row; every row with a gradient must have a line.  In a file that begins with
- * "# with FILE.py" expressions call functions of that file instead, and ID means nothing, but "lacks": Kiln must say
- * so.
+ * A line of SAMPLES is   ID | x[2,3] y[3]+ n[4]i5 | expression   : the operator's id in the table, the arguments, a
+ * call of it.  An argument is a float64 tensor of these sizes with values in (-2, 2), of which none is near 0 or near
+ * another.  A suffix changes that: + positive, in (0.4, 1.6); u in (0.1, 0.9); = the same values as the first argument;
+ * iN int64 below N; b bool.  The gradients by float64 arguments are checked, except by those with the suffix ' or =.
+ * The result is a tensor or a tuple of tensors.  The graph of the expression must contain the operator; every operator
+ * with a gradient must have a line.  In a file that begins with "# with FILE.py" expressions call functions of that
+ * file instead, and ID has no meaning, except that for "lacks" Kiln must report that it lacks the gradient.
  *
- * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in
- * float.
- * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded
- * are gradients of the arguments, "x 1 0 nan; y none", or "raises TEXT"; in float "same" is as in double, nothing: not
- * asked.
- * A line   smooth | ID ...   names rows without ties and boundaries.
- */
+ * In a file that begins with "# recorded" (tests/oracle/ties.py) lines have two more parts: | PyTorch's gradients in
+ * double | those in float.  There the values of an argument are given: x[3](0,nan,1).  The gradient of the result's
+ * element i is 0.5 + 0.25 i.  A recorded part has the gradients of the arguments, "x 1 0 nan; y none", or "raises
+ * TEXT".  In the float part "same" means equal to the double part.  An empty part is not checked.  A line   smooth | ID
+ * ...   names operators without ties and boundaries. */
 #include "../../opt/opt.h"
 
 #include <math.h>
@@ -35,8 +33,8 @@ typedef struct Sample {
 typedef struct Test {
 	Cx   *cx;
 	RtCx *rt;
-	const char *with;        /* source text before the expression's function, or null */
-	bool  recorded;          /* the file has gradients by PyTorch */
+	const char *with;        /* Source text before the expression's function.  Null if there is none. */
+	bool  recorded;          /* whether the file contains PyTorch's gradients */
 	Sample *s;
 	uint64_t random;
 	char  why[400];
@@ -53,7 +51,7 @@ next_random(Test *t)
 
 /* ---- samples ------------------------------------------------------------------------------------------ */
 
-/* Distinct values, at least 0.02 from zero and from each other for small tensors. */
+/* Fills p with distinct values.  In small tensors they are at least 0.02 from zero and from each other. */
 static void
 fill_values(Test *t, double *p, int64_t n, char kind)
 {
@@ -75,7 +73,7 @@ fill_values(Test *t, double *p, int64_t n, char kind)
 	}
 }
 
-/* (1,nan,...): the values of x as they are written. */
+/* Reads values of x written as (1,nan,...). */
 static const char *
 parse_values(RtTensor *x, const char *p)
 {
@@ -212,7 +210,7 @@ run(Test *t, const RtCode *code, const IValue *args)
 	return result;
 }
 
-/* The sum of all floating elements times their weights. */
+/* Returns the sum of all floating elements times their weights. */
 static double
 weighted(Test *t, IValue out, IValue *const weights, int *k)
 {
@@ -233,7 +231,7 @@ weighted(Test *t, IValue out, IValue *const weights, int *k)
 	return sum;
 }
 
-/* For the elements of every result: random ones, or (plain) 0.5, 0.75, 1, ... */
+/* Makes weights for the elements of every result: random ones or, if `plain`, 0.5, 0.75, 1, ... */
 static void
 make_weights(Test *t, IValue out, bool plain, IValue *weights, int *k)
 {
@@ -295,7 +293,7 @@ is_near(double got, double want, RtDtype dtype)
 	return got == want || (got != got && want != want) || fabs(got - want) <= rel * (1 + fabs(want));
 }
 
-/* want: "x 1 0 nan", up to a ; or the end. */
+/* Compares a gradient with `want`: "x 1 0 nan", up to a ; or the end. */
 static bool
 agrees(Test *t, const char *want, IValue grad, RtDtype dtype, Buf *got)
 {
@@ -307,7 +305,7 @@ agrees(Test *t, const char *want, IValue grad, RtDtype dtype, Buf *got)
 	for (int64_t i = 0; g && i < rt_numel(g); i++) {
 		const double v = ((double *)rt_data(g))[i];
 		char *end;
-		/* An argument without a gradient has zeros as well. */
+		/* A recorded "none" also matches a gradient of zeros. */
 		const double w = strncmp(p, " none", 5) ? strtod(p, &end) : (end = (char *)(uintptr_t)p, 0);
 
 		same &= is_near(v, w, dtype) && (end != p || !strncmp(p, " none", 5));
@@ -324,7 +322,7 @@ agrees(Test *t, const char *want, IValue grad, RtDtype dtype, Buf *got)
 	return same && (*(p += strspn(p, " ")) == ';' || !*p);
 }
 
-/* New tensors for each run, which may write to them. */
+/* Makes new tensors for each run, since a run may write to them. */
 static void
 new_arguments(Test *t, RtDtype dtype, IValue *args)
 {
@@ -385,7 +383,7 @@ check_float(Cx *cx, void *arg)
 	check_recorded(t, RT_f32, strncmp(want, "same", 4) ? want : t->s->recorded);
 }
 
-/* Does the sample fail?  Says so. */
+/* Does the sample fail?  If so, prints how. */
 static bool
 fails_as_recorded(Test *t)
 {

@@ -1,13 +1,14 @@
 /*
- * What only the data decide, with writes on both sides of it: specialized code is entered, and leaves in its middle.
+ * Control flow that depends on data, with writes on both sides of it: specialized code is entered, and bails out in the
+ * middle.
  *
- * The first two sets of inputs differ in their values only, so numbers that are read from tensors are guards there: as
- * conditions, trips, indices, lengths of lists and dicts, as what is None, and as what raises after something was
- * written.
+ * The first two sets of inputs differ only in their values.  So numbers that are read from tensors become guards there:
+ * as conditions, trip counts, indices, lengths of lists and dicts, as choices between a tensor and None, and as
+ * conditions of errors that are raised after a write.
  */
 #include "gen.h"
 
-/* How many elements are so: small, the same on every machine; null: this tensor cannot say. */
+/* Emits a small count of elements, which is the same on every machine.  Null if this tensor has no such count. */
 static Value *
 count(Gen *x)
 {
@@ -35,7 +36,7 @@ add_to(Gen *x, Value *v, int n)
 	CALL(x, "aten::add_", v, number(x, n));
 }
 
-/* A part of it that may be written to; null: none. */
+/* Emits a view of a part of the tensor that may be written to.  Null if there is none. */
 static Value *
 part_of(Gen *x, Ten *a)
 {
@@ -50,7 +51,7 @@ part_of(Gen *x, Ten *a)
 	return v;
 }
 
-/* A view is written to, then in one of two ways, then again. */
+/* Writes to a view, then in one of two branches, then to the view again. */
 void
 around(Gen *x)
 {
@@ -77,7 +78,8 @@ around(Gen *x)
 	put(x, v, a);
 }
 
-/* As many trips as there are elements of a kind; each writes, and makes a list longer or a dict larger. */
+/* Emits a loop with one trip for each element of a kind.  Each trip writes, and makes a list longer or a dict
+ * larger. */
 void
 repeated(Gen *x)
 {
@@ -108,7 +110,7 @@ repeated(Gen *x)
 	PUSH(x, ints, CALL(x, "aten::len", list));
 }
 
-/* An element of a tensor that the data choose, read and written; and an int that is the data's. */
+/* Reads and writes an element of a tensor whose index depends on data, and reads an int from data. */
 void
 chosen(Gen *x)
 {
@@ -128,7 +130,7 @@ chosen(Gen *x)
 	put(x, v, a);
 }
 
-/* Raised for some data, after a write; the state is what was written before. */
+/* Raises for some data, after a write.  The state must contain the writes before the error. */
 void
 refused(Gen *x)
 {

@@ -1,4 +1,4 @@
-/* Statements with blocks: branches, loops, what may be None or of two types, tasks, checks. */
+/* Statements with blocks: branches, loops, values that may be None or have one of two types, tasks, checks. */
 #include "gen.h"
 
 Mark
@@ -50,7 +50,7 @@ pair_of(Gen *x, Value *a, Value *b)
 	return n->out[0];
 }
 
-/* A tensor and an int, whose tuple v is. */
+/* Puts the tensor and the int of which the tuple v consists in scope. */
 static void
 put_pair(Gen *x, Value *v, Ten t)
 {
@@ -122,7 +122,7 @@ trips(Gen *x)
 	return CALL(x, "prim::min", CALL(x, "prim::abs", any_int(x)), number(x, 3));
 }
 
-/* A value of that kind; tensors in it are like t. */
+/* Returns a value of the kind that a loop may carry.  Tensors in it are like t. */
 static Value *
 carried(Gen *x, Carried kind, Ten t, bool own)
 {
@@ -146,7 +146,7 @@ carried(Gen *x, Carried kind, Ten t, bool own)
 	}
 }
 
-/* What is in scope with it; a None becomes a tensor like t. */
+/* Puts a carried value in scope.  A None is replaced by a tensor like t. */
 static void
 put_carried(Gen *x, Carried kind, Value *v, Ten t)
 {
@@ -177,7 +177,7 @@ put_carried(Gen *x, Carried kind, Value *v, Ten t)
 	}
 }
 
-/* A loop carries some of the kinds; its trips are often none. */
+/* Emits a loop that carries some of the kinds.  It often has no trips. */
 void
 loop(Gen *x)
 {
@@ -222,7 +222,7 @@ loop(Gen *x)
 
 /* ---- what may be None, or of two types --------------------------------------------------------------------------- */
 
-/* A tensor or None, and what is done in either case. */
+/* Emits a value that is a tensor or None, and a branch for each. */
 void
 optional(Gen *x)
 {
@@ -241,7 +241,7 @@ optional(Gen *x)
 	put_carried(x, OPTIONAL, node_add_output(n, type_optional(x->cx, &rt_type_tensor)), out);
 }
 
-/* A tensor or an int, told apart again. */
+/* Emits a value that is a tensor or an int, and distinguishes them again. */
 void
 either(Gen *x)
 {
@@ -276,7 +276,8 @@ either(Gen *x)
 
 /* ---- tasks and checks -------------------------------------------------------------------------------------------- */
 
-/* A graph of its own that works on copies of three values: nobody else writes to them meanwhile. */
+/* Emits a task with a graph of its own, which works on copies of three values: no other code writes to them
+ * meanwhile. */
 void
 task(Gen *x)
 {
@@ -313,7 +314,7 @@ task(Gen *x)
 	PUSH(x, tasks, (Task){ n->out[0], out });
 }
 
-/* Who waits twice has one tensor under two names. */
+/* Waits for a task.  Two waits give one tensor two names. */
 void
 wait(Gen *x)
 {
@@ -325,7 +326,7 @@ wait(Gen *x)
 	put(x, graph_emit(x->g, "aten::wait", nowhere, 1, &t.v, 1)->out[0], t.like);
 }
 
-/* assert: rarely wrong. */
+/* Emits an assert, which seldom fails. */
 void
 check(Gen *x)
 {

@@ -1,19 +1,18 @@
 /*
- * Random graphs through the passes of every level, against the interpreter.
+ * Runs random graphs through the passes of every level, and compares with the interpreter.
  *
- *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text
- *                                 reads back to the same graph, at first and at the end
- *     graphs --print SEED         the graph
- *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz, in1, in2, in3
- * Results are compared, and with them the inputs and attributes after the run, also one that raised: who writes to them
- * must still do so.
+ *    graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 must give the same as the graph as it was made; its text
+ *                                must read back as the same graph, at first and at the end
+ *    graphs --print SEED         prints the graph
+ *    graphs --write SEED DIR     writes a tame graph (graphs.h) as an archive DIR/SEED.pt, with DIR/SEED.in.npz, in1, in2, in3
+ * ompared are the results, and the inputs and attributes after the run.  Those are also compared after a run that raised, so that writes are checked.
  */
 #include "graphs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a set of inputs gave, and what became of them. */
+/* Result of a run on a set of inputs, and the inputs and attributes after it. */
 typedef struct Answer { IValue result, in[NIN], self; int status; } Answer;
 
 typedef struct Run { uint64_t seed; int level; Answer of[NSET]; Cx *cx; const char *dir; } Run;
@@ -38,7 +37,7 @@ optimize(Cx *cx, Made *m, int level)
 {
 	config_environment(cx);
 	config_level(cx, level);
-	config_without(cx, "fuse");              /* groups are kernels' */
+	config_without(cx, "fuse");              /* only kernels can run groups */
 	prepare(cx, m->fn, m->module.self);
 	passes_run(cx, STAGE_OPTIMIZE, m->fn, m->fn->prepared, rt_none());
 	graph_lint(m->fn->prepared);
@@ -177,7 +176,7 @@ graph_itself(Cx *cx, Function *fn)
 	return fn->graph;
 }
 
-/* DIR/SEED.in.npz, and DIR/SEED.in1.npz ... */
+/* Writes DIR/SEED.in.npz, DIR/SEED.in1.npz ... */
 static void
 write_inputs(Cx *cx, const Run *r, const Made *m, int set)
 {

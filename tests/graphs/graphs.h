@@ -4,8 +4,9 @@
 
 #include "../../opt/opt.h"
 
-enum { NIN = 5 };                        /* x, y, z tensors; n int; b bool */
-/* Sets of inputs: the first, other values of the same sizes, other sizes, and other sizes, dtypes and strides. */
+enum { NIN = 5 };                        /* tensors x, y, z; int n; bool b */
+/* Sets of inputs.  The second has other values of the same sizes as the first, the third other sizes, the fourth other
+ * sizes, dtypes and strides. */
 enum { NSET = 4 };
 
 typedef struct Made {
@@ -14,10 +15,10 @@ typedef struct Made {
 	IValue    in[NSET][NIN]; /* inputs, without self */
 } Made;
 
-/* The same seed gives the same graph and inputs, in any context.  tame: what PyTorch itself does wrong is left out
- * (what a loop carries begins as memory of its own: PyTorch forgets that a loop that does not run gives back what it
- * was given, and loses writes to it), and dtypes that its CPU has few kernels for. */
+/* Makes a graph and inputs.  The same seed gives the same ones in any context.  tame: leaves out cases in which PyTorch
+ * is wrong, and dtypes for which its CPU has few kernels.  PyTorch forgets that a loop without trips returns its
+ * initial values, and loses writes to them.  So in tame graphs values that a loop carries have memory of their own. */
 Made *graph_make(Cx *, uint64_t seed, bool tame);
-IValue graph_self(Cx *, const Made *);   /* a new instance: attributes are made anew */
+IValue graph_self(Cx *, const Made *);   /* Makes a new instance, with new attributes. */
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * A random graph: typed values, views, writes in place, control flow, containers, attributes, tasks.
+ * Makes a random graph: typed values, views, in-place writes, control flow, containers, attributes, tasks.
  *
- * Nodes are emitted one after the other from pools of what is in scope; a block gives back what it added to the pools.
- * This file has what the others share, and the whole: inputs, result, class.  tensors.c, views.c, values.c, flow.c and
- * decided.c have the statements.
+ * Nodes are emitted one after the other on values from the pools of values in scope.  At its end a block removes the
+ * values that it added to the pools.  This file has shared functions, and makes the whole: inputs, result, class.
+ * tensors.c, views.c, values.c, flow.c and decided.c have the statements.
  */
 #include "gen.h"
 
@@ -12,7 +12,7 @@
 
 const Range nowhere;
 
-/* xorshift64* */
+/* Returns a random number below n (xorshift64*). */
 int
 below(Gen *x, int n)
 {
@@ -304,7 +304,7 @@ some_value(Gen *x, const Ten *t)
 	return chance(x, 50) ? (double)NAN : (double)INFINITY;
 }
 
-/* In other strides: the last two dims swapped, or every second element. */
+/* Returns a copy with other strides: with the last two dims swapped, or every second element of a larger tensor. */
 static RtTensor *
 strided(Gen *x, RtTensor *t)
 {
@@ -426,7 +426,7 @@ schema_new(Cx *cx, const Type *result)
 	return s;
 }
 
-/* Some of what is there at the end, as a tuple; often with the inputs, who may have been written to. */
+/* Emits the result: a tuple of some values in scope, often with the inputs, which may have been written to. */
 static void
 finish(Gen *x)
 {
@@ -458,7 +458,7 @@ finish(Gen *x)
 	graph_add_output(x->g, t->out[0]);
 }
 
-/* Sizes of the last two sets are others, but 1 stays 1. */
+/* Chooses the sizes of an input.  The last two sets have other sizes, but 1 stays 1. */
 static void
 shape_input(Gen *x, Ten *t, RtDtype first, RtDtype last)
 {
@@ -503,7 +503,7 @@ inputs(Gen *x, Made *m)
 	PUSH(x, ints, v);
 	v = graph_add_input(x->g, &rt_type_bool, sym(x->cx, "b"));
 	PUSH(x, bools, v);
-	/* The same numbers more often: then the data and sizes are what is different. */
+	/* Numbers are often the same in all sets, so that only data and sizes differ. */
 	for (int k = 0; k < NSET; k++) {
 		m->in[k][3] = k && chance(x, 60) ? m->in[0][3] : rt_int(below(x, 8) - 3);
 		m->in[k][4] = k && chance(x, 70) ? m->in[0][4] : rt_bool(chance(x, 50));

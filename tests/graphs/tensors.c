@@ -66,7 +66,7 @@ binary(Gen *x)
 	}
 }
 
-/* Of two dtypes; a tensor without dims gives way to one with them, within its category. */
+/* Emits an operator on two dtypes.  Within a category, a tensor without dims does not determine the result's dtype. */
 void
 mixed(Gen *x)
 {
@@ -87,7 +87,7 @@ mixed(Gen *x)
 		else if (!over)
 			t.in[k].t = a.n ? p : q;
 		else
-			return;                /* 0-d of the higher category: also the default dtype matters */
+			return; /* for a 0-d tensor of the higher category the default dtype matters, too */
 	}
 	put(x, CALL(x, chance(x, 50) ? "aten::add" : "aten::mul", a.v, b.v), t);
 }
@@ -186,7 +186,8 @@ product(Gen *x)
 	put(x, CALL(x, "aten::matmul", a.v, b.v), t);
 }
 
-/* Not from floats to integers: what NaN becomes is nobody's promise; nor from complex. */
+/* Emits a conversion.  Not from floats to integers, where the result for NaN is undefined, and not from complex
+ * numbers. */
 void
 convert(Gen *x)
 {
@@ -222,7 +223,7 @@ fresh(Gen *x)
 	put(x, emit_builtin(x->g, "aten::full", nowhere, args, 3, 10), t);
 }
 
-/* By a size that is known when its data are: what is chosen, counted or summed. */
+/* Emits an operator whose result size depends on data: elements that are selected, counted or summed. */
 void
 counted(Gen *x)
 {

@@ -13,7 +13,7 @@ int_of_containers(Gen *x)
 	return x->in.seqs.n ? CALL(x, "aten::len", x->in.seqs.at[below(x, x->in.seqs.n)].v) : NULL;
 }
 
-/* An element that is an integer anyway, small enough. */
+/* Emits an int: a small element of an integer tensor. */
 static Value *
 int_of_tensor(Gen *x)
 {
@@ -62,7 +62,7 @@ integer(Gen *x)
 		PUSH(x, ints, v);
 }
 
-/* What the data say. */
+/* Emits a bool that depends on data. */
 static Value *
 truth_of_tensor(Gen *x, Ten a)
 {
@@ -409,7 +409,7 @@ row(Gen *x)
 	}
 }
 
-/* A tuple, taken apart again. */
+/* Emits a tuple and unpacks it again. */
 void
 tuple(Gen *x)
 {

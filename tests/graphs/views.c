@@ -1,4 +1,4 @@
-/* Statements that make views, of views too, and that write in place. */
+/* Statements that make views, also of views, and that write in place. */
 #include "gen.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ view_expand(Gen *x, Ten a)
 	put(x, a.v, a);
 }
 
-/* A view, or a copy when it cannot be one. */
+/* Emits a view, or a copy if a view is impossible. */
 static void
 view_flat(Gen *x, Ten a)
 {
@@ -80,7 +80,7 @@ view_flat(Gen *x, Ten a)
 	put(x, CALL(x, "aten::reshape", a.v, ints_of(x, 1, &all)), t);
 }
 
-/* To the sizes that it has, by its list of sizes. */
+/* Views a tensor with the sizes that it has, given as its list of sizes. */
 static void
 view_sizes(Gen *x, Ten a)
 {
@@ -137,7 +137,7 @@ unknown_part(Gen *x, Ten a)
 	return CALL(x, "aten::slice", a.v, number(x, dim), n, constant(x, rt_none()), one);
 }
 
-/* Computed with, then summed to what is known again. */
+/* Computes on a view of unknown size, then sums to a known size. */
 void
 view_unknown(Gen *x)
 {
@@ -188,7 +188,7 @@ write(Gen *x)
 	put(x, v, a);
 }
 
-/* To a part: of a size that is not known, or where a mask says. */
+/* Writes to a part: one of unknown size, or the elements that a mask selects. */
 void
 write_part(Gen *x)
 {

@@ -1,4 +1,5 @@
-/* Alias analysis on graphs given as text: what may be one memory, what is written, what may be moved. */
+/* Alias analysis on graphs given as text: which values may share memory, which are written to, which nodes may be
+ * moved. */
 #include "../../frontend/frontend.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ test_views(void **state)
 		 "  %w : Tensor = aten::zero_(%row)\n"
 		 "  %other : Tensor = aten::neg(%new)\n"
 		 "  return (%other)\n");
-	assert_true(may(f, "x", "y"));             /* inputs may be one tensor */
+	assert_true(may(f, "x", "y"));             /* inputs may be the same tensor */
 	assert_true(may(f, "row", "new"));
 	assert_false(may(f, "new", "x"));
 	assert_false(may(f, "other", "new"));
@@ -114,7 +115,7 @@ test_containers(void **state)
 		 "  return (%kept, %taken, %cat, %t, %y, %h)\n");
 	assert_true(may(f, "taken", "a"));
 	assert_false(may(f, "taken", "b"));        /* cat only reads its list */
-	assert_false(may(f, "taken", "d"));        /* and so does a recurrent layer */
+	assert_false(may(f, "taken", "d"));        /* a recurrent layer only reads its list, too */
 	assert_false(may(f, "cat", "b"));
 	assert_true(alias_may_contain(f->db, find(f, "t"), find(f, "c")));
 	assert_true(alias_may_contain(f->db, find(f, "kept"), find(f, "a")));
@@ -144,7 +145,7 @@ test_control_flow(void **state)
 	assert_false(may(f, "a", "b"));
 	assert_true(may(f, "t", "a"));
 	assert_true(may(f, "t", "u"));
-	assert_true(may(f, "s", "a"));             /* no trip at all */
+	assert_true(may(f, "s", "a"));             /* the loop may have no trips */
 	assert_false(may(f, "s", "b"));
 }
 
@@ -166,7 +167,7 @@ test_moves(void **state)
 	zero = find(f, "zero")->node;
 	exp = find(f, "exp")->node;
 	print = neg->next;
-	assert_false(alias_can_move_before(f->db, zero, neg));       /* which reads what it writes */
+	assert_false(alias_can_move_before(f->db, zero, neg));       /* neg reads the memory that zero writes */
 	assert_true(alias_can_move_before(f->db, print, neg));
 	assert_true(alias_can_move_before(f->db, exp, neg));
 	assert_true(alias_move_before(f->db, exp, neg));
@@ -176,7 +177,7 @@ test_moves(void **state)
 	graph_lint(f->g);
 }
 
-/* An Optional is what it may be, it does not contain it. */
+/* An Optional may be its element; it does not contain it. */
 static void
 test_optional(void **state)
 {
@@ -194,7 +195,7 @@ test_optional(void **state)
 	assert_false(alias_has_writers(f->db, find(f, "o")));
 }
 
-/* What nobody knows may write to all that it is given, and keep it. */
+/* An unknown function may write to all its arguments, and keep them. */
 static void
 test_unknown(void **state)
 {
@@ -214,7 +215,7 @@ test_unknown(void **state)
 	assert_false(alias_is_written(f->db, find(f, "b")));
 }
 
-/* Statistics are written in training, also where only the run decides whether it is. */
+/* A norm in training writes its statistics, also if the mode is known only at run time. */
 static void
 test_statistics(void **state)
 {
@@ -237,7 +238,7 @@ test_statistics(void **state)
 	}
 }
 
-/* Operators whose schemas do not say that they may return their argument. */
+/* Operators that may return their argument although their schemas do not declare it. */
 static void
 test_may_return_input(void **state)
 {
@@ -256,7 +257,7 @@ test_may_return_input(void **state)
 	assert_true(may(f, "e", "b"));
 }
 
-/* A list of views of a tensor: its elements are that tensor's memory. */
+/* A list of views of a tensor: its elements share the tensor's memory. */
 static void
 test_view_lists(void **state)
 {
@@ -275,7 +276,7 @@ test_view_lists(void **state)
 	assert_false(alias_is_written(f->db, find(f, "b")));
 }
 
-/* What was made after the database is anything that can be written to. */
+/* A value made after the database may alias every mutable value. */
 static void
 test_made_later(void **state)
 {
@@ -303,7 +304,7 @@ test_made_later(void **state)
 	assert_true(alias_escapes(f->db, later));
 }
 
-/* What the graph around a body writes to. */
+/* Memory that the graph around a body writes to. */
 static void
 test_outside(void **state)
 {
@@ -323,7 +324,7 @@ test_outside(void **state)
 	assert_false(alias_has_writers(f->db, find(f, "one")));
 }
 
-/* Where a type says nothing, in a branch too, everything may be the same as everything that went out of sight. */
+/* If a type is Any, also in a branch, every value may be the same as every value that left the graph. */
 static void
 test_any(void **state)
 {
@@ -346,7 +347,7 @@ test_any(void **state)
 	assert_true(may(f, "d", "t"));
 }
 
-/* Constants of one storage are one memory, whichever parts they are; it is there before the graph and after it. */
+/* Constants with one storage share memory, whichever parts they are.  The memory exists before and after the graph. */
 static void
 test_constants(void **state)
 {
@@ -375,7 +376,7 @@ test_constants(void **state)
 	assert_false(alias_is_written(f->db, c));
 	assert_true(alias_escapes(f->db, a));
 	alias_live_clear(f->db);
-	assert_true(alias_writes_live(f->db, write));                 /* the next call sees it */
+	assert_true(alias_writes_live(f->db, write));                 /* the next call sees the write */
 }
 
 static const void *
@@ -385,7 +386,7 @@ place_of_w(void *arg, const Value *v)
 	return sym_is(v->name, "w") || sym_is(v->name, "again") ? "w" : NULL;
 }
 
-/* Attributes: what is set is what is read, whether it is known which memory that is or not. */
+/* Attributes: a read returns the value that was set, whether its memory is known or not. */
 static void
 test_attributes(void **state)
 {
@@ -421,7 +422,7 @@ test_attributes(void **state)
 	assert_true(alias_can_move_before(f->db, find(f, "n")->node, use));
 }
 
-/* A task may write to its arguments, at the latest when it is waited for. */
+/* A task may write to its arguments until it is waited for. */
 static void
 test_tasks(void **state)
 {
@@ -449,7 +450,7 @@ test_tasks(void **state)
 	}
 }
 
-/* Each argument of a task may be written, of whatever type it is. */
+/* A task may write to each argument, whatever its type is. */
 static void
 test_task_arguments(void **state)
 {
@@ -471,7 +472,7 @@ test_task_arguments(void **state)
 	assert_true(alias_writes(f->db, find(f, "task")->node, find(f, "a")));
 }
 
-/* What a task prints keeps its place, too. */
+/* A task that prints keeps its order, too. */
 static void
 test_task_prints(void **state)
 {
@@ -487,7 +488,7 @@ test_task_prints(void **state)
 	assert_true(alias_writes(f->db, find(f, "r")->node, find(f, "x")));
 }
 
-/* Prints keep their order, in branches too; so do a write and what reads a member of what is written. */
+/* Prints keep their order, in branches too.  So do a write and a read of a member of the written value. */
 static void
 test_effects(void **state)
 {
@@ -519,14 +520,15 @@ test_effects(void **state)
 	second = nested->next;
 	assert_false(alias_can_move_before(f->db, nested, first));
 	assert_false(alias_can_move_before(f->db, second, nested));
-	assert_false(alias_can_move_before(f->db, nested, find(f, "mark")->node));            /* used inside */
+	assert_false(alias_can_move_before(f->db, nested, find(f, "mark")->node));            /* mark is used inside */
 	assert_true(alias_writes(f->db, nested, find(f, "a")));
 	assert_false(alias_writes(f->db, nested, find(f, "b")));
-	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node)); /* in its list */
+	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node)); /* cat's list has b, which z writes */
 	assert_true(alias_can_move_before(f->db, find(f, "e")->node, first));
 }
 
-/* Two waits write to what nobody knows: neither goes before the other, though they read nothing in common. */
+/* Two waits write to all memory that is not followed.  So neither moves before the other, though they read nothing in
+ * common. */
 static void
 test_waits(void **state)
 {
@@ -539,7 +541,7 @@ test_waits(void **state)
 	assert_false(alias_can_move_before(f->db, find(f, "b")->node, find(f, "a")->node));
 }
 
-/* A node takes along what it depends on, if that may go there. */
+/* A node moves together with the nodes that it depends on, if these may move. */
 static void
 test_move_along(void **state)
 {
@@ -558,18 +560,18 @@ test_move_along(void **state)
 	b = find(f, "b")->node;
 	at = find(f, "at")->node;
 	z = find(f, "z")->node;
-	assert_false(alias_can_move_before(f->db, z, a));            /* a reads what it writes */
+	assert_false(alias_can_move_before(f->db, z, a));            /* a reads the memory that z writes */
 	assert_true(alias_can_move_before(f->db, z, b));
-	assert_false(alias_can_move_before(f->db, at, b));           /* which it reads */
-	assert_false(alias_can_move_before(f->db, at, a));           /* what it reads reads that */
+	assert_false(alias_can_move_before(f->db, at, b));           /* at reads b */
+	assert_false(alias_can_move_before(f->db, at, a));           /* b, which at reads, reads a */
 	assert_true(alias_move_before(f->db, at, z));
 	assert_true(node_is_before(b, at) && node_is_before(at, z));
-	assert_true(alias_move_before(f->db, find(f, "c")->node, b->next));       /* there is nothing to take along */
-	assert_true(alias_move_before(f->db, at, z));                /* it is there already */
+	assert_true(alias_move_before(f->db, find(f, "c")->node, b->next));       /* no other node has to move */
+	assert_true(alias_move_before(f->db, at, z));                /* it already is there */
 	graph_lint(f->g);
 }
 
-/* What something live reaches keeps the writes to it: a tuple, the tensor in it. */
+/* Writes to memory that a live value reaches are kept: for a live tuple, those to a tensor in it. */
 static void
 test_live(void **state)
 {
@@ -589,7 +591,7 @@ test_live(void **state)
 	alias_live_add(f->db, find(f, "list"));
 	assert_true(alias_writes_live(f->db, find(f, "w")->node));
 	assert_false(alias_writes_live(f->db, find(f, "v")->node));
-	assert_true(alias_writes(f->db, find(f, "w")->node, find(f, "list")));       /* its member */
+	assert_true(alias_writes(f->db, find(f, "w")->node, find(f, "list")));       /* the node writes to a member */
 	assert_false(alias_is_written(f->db, find(f, "list")));
 	assert_true(alias_has_writers(f->db, find(f, "list")));
 }

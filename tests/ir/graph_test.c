@@ -1,4 +1,5 @@
-/* Graphs: use lists, order, cloning, what lint refuses, printing, lowering to code, equal constants and nodes. */
+/* Graphs: use lists, order, cloning, graphs that lint refuses, printing, lowering to code, equal constants and
+ * nodes. */
 #include "../../ir/ir.h"
 
 #include <string.h>
@@ -64,7 +65,8 @@ test_uses(void **state)
 	graph_lint(f->g);
 }
 
-/* A gap halves with every insertion at one place: more of them than a gap has bits make the block be numbered anew. */
+/* Each insertion at one place halves the gap between positions.  More insertions than a gap has bits renumber the
+ * block. */
 static void
 test_order(void **state)
 {
@@ -87,7 +89,7 @@ test_order(void **state)
 	graph_lint(f->g);
 }
 
-/* sum = x; for i in range(x): if flag: sum = sum + i */
+/* Builds sum = x; for i in range(x): if flag: sum = sum + i */
 static void
 build_loop(Fixture *f)
 {
@@ -257,7 +259,7 @@ test_lower(void **state)
 	buf_free(&out);
 }
 
-/* Indices from the end. */
+/* Lowers indices that count from the end. */
 static void
 test_lower_tuples(void **state)
 {
@@ -328,7 +330,7 @@ tuple(Fixture *f, const RtType *named, int64_t a)
 	return rt_ref(RT_TUPLE, t);
 }
 
-/* Two constants are one only when no program can tell them apart. */
+/* Two constants are identical only if no program can distinguish them. */
 static void
 test_identical(void **state)
 {
@@ -365,12 +367,12 @@ test_identical(void **state)
 		if (value_identical(pairs[i].a, pairs[i].b) != pairs[i].same ||
 		    value_identical(pairs[i].b, pairs[i].a) != pairs[i].same)
 			fail_msg("pair %zu is %sidentical", i, pairs[i].same ? "not " : "");
-	/* What lies between the elements is none of them. */
+	/* Memory in the gaps between the elements is not compared. */
 	meant = tensor(f, RT_f32, 2, two, gaps, 1);
 	other = tensor(f, RT_f32, 2, two, gaps, 1);
 	((float *)(void *)rt_data(other.u.t))[1] = 77;
 	assert_true(value_identical(meant, other));
-	/* One that code may write to is only what is the same memory. */
+	/* A constant that code may write to is identical only to the same memory. */
 	other.u.t->storage->written = true;
 	assert_false(value_identical(meant, other));
 	assert_false(value_identical(other, meant));
@@ -380,7 +382,7 @@ test_identical(void **state)
 	assert_false(value_identical(meant, other));
 }
 
-/* Two nodes are one only with equal inputs, attributes and types, and without blocks. */
+/* Two nodes are equal only if they have equal inputs, attributes and types, and no blocks. */
 static void
 test_equal_nodes(void **state)
 {

@@ -1,4 +1,4 @@
-/* The registry: names, order of overloads, effects; kernels of rows that write their result somewhere. */
+/* The operator registry: names, order of overloads, effects; kernels that store their result in an argument. */
 #include "../../frontend/frontend.h"
 
 #include <string.h>
@@ -24,24 +24,25 @@ test_look_up(void **state)
 
 	(void)state;
 	assert_non_null(op);
-	assert_string_equal(op->overload, "Tensor");               /* order.def, not the order of the rows */
+	assert_string_equal(op->overload, "Tensor"); /* the first one in order.def, not in the operator table */
 	assert_non_null(op_find(&cx, "aten::add", "Scalar"));
 	assert_null(op_find(&cx, "aten::add", "none_such"));
 	assert_null(op_first(&cx, "aten::none_such"));
 	assert_string_equal(op_suggest(&cx, "aten::matmull"), "aten::matmul");
 	assert_string_equal(op_by_id(&cx, "add__Tensor")->base, "add_Tensor");
 	assert_int_equal(op_find(&cx, "aten::rand_like", "")->effect, EFFECT_RANDOM);
-	/* by what their bodies call, of aten and of prim */
+	/* effects of operators with a body follow from the operators that it calls, of aten and of prim */
 	assert_int_equal(op_find(&cx, "aten::dropout", "")->effect, EFFECT_RANDOM);
 	assert_int_equal(op_find(&cx, "aten::dropout_", "")->effect, EFFECT_RANDOM);
 	assert_int_equal(op_find(&cx, "aten::feature_alpha_dropout", "")->effect, EFFECT_RANDOM);
 	assert_int_equal(op_find(&cx, "aten::native_dropout", "out")->effect, EFFECT_RANDOM);
-	assert_int_equal(op_find(&cx, "quantized::dropout", "")->effect, EFFECT_PURE);           /* a clone */
+	/* A clone, without random numbers. */
+	assert_int_equal(op_find(&cx, "quantized::dropout", "")->effect, EFFECT_PURE);
 	assert_int_equal(op_find(&cx, "aten::masked_fill", "Scalar")->effect, EFFECT_PURE);
 	assert_int_equal(op_find(&cx, "prim::grad_lacks", "")->effect, EFFECT_PURE);
 }
 
-/* Of ALSO rows that only name themselves */
+/* Schemas of ALSO operators whose text is only a name. */
 static void
 test_derived_schemas(void **state)
 {
@@ -55,7 +56,8 @@ test_derived_schemas(void **state)
 			    "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)");
 }
 
-/* A row of order.def puts overloads in another order than that of their rows, or names some that have none. */
+/* Each line of order.def must order overloads differently than the operator table, or name some that the table
+ * lacks. */
 static void
 test_orders_say_something(void **state)
 {
@@ -78,7 +80,8 @@ test_orders_say_something(void **state)
 	}
 }
 
-/* Arguments of a base are found by name: what it has and the row has not is an option, which is None. */
+/* Arguments of a base operator are found by name.  An argument that the in-place operator lacks must be an option,
+ * which is None. */
 static void
 test_base_arguments(void **state)
 {
@@ -95,7 +98,7 @@ test_base_arguments(void **state)
 		row = op_schema(&cx, op);
 		of = op_schema(&cx, base);
 		for (int k = 0; k < of->nargs; k++) {
-			bool found = k < row->nargs;       /* by place, when the name is another */
+			bool found = k < row->nargs;       /* by position, if the name differs */
 
 			for (int m = 0; m < row->nargs; m++)
 				found |= !strcmp(of->args[k].name, row->args[m].name);
@@ -128,7 +131,7 @@ test_in_place(void **state)
 	assert_true(rt_load_f64(RT_f32, rt_data(in[0].u.t)) == 5);
 	rt_release(out[0]);
 	rt_release(in[1]);
-	in[1] = tensor(RT_f32, 1, 2);                              /* broadcasts into self */
+	in[1] = tensor(RT_f32, 1, 2);                              /* in[1] broadcasts to self */
 	assert_int_equal(rt_call_kernel(&rt, op_by_id(&cx, "add__Tensor")->kernel, in, out, 1), RT_OK);
 	rt_release(out[0]);
 	assert_int_equal(rt_call_kernel(&rt, op_by_id(&cx, "add__Tensor")->kernel,

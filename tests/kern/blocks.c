@@ -1,7 +1,7 @@
 /*
- * The register blocks of generated kernels (vconv.h, vdepth.h and others), and clamps, against plain
- * C: products of all small sizes, random convolutions.  Compiled for vectors of several widths here, and for other
- * processors by tests/targets, which runs it by an emulator: so it is a program by itself.
+ * Compares the register blocks of generated kernels (vconv.h, vdepth.h and others), and clamps, with plain C: matrix
+ * products of all small sizes, random convolutions.  Compiled for vectors of several widths here.  tests/targets
+ * compiles it for other processors and runs it in an emulator, so it is a program of its own.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "../../rt/ops/vmath.h"
 #include "../../rt/ops/vconv.h"
 #include "../../rt/ops/vdepth.h"
-/* Wider ones take minutes to compile where the processor has none. */
+/* Compiling all forms for wider vectors takes minutes if the processor has none. */
 #if VC_FLOATS == 4 && VC_PACKED == 4
 #define ALL_FORMS
 #include "../../rt/ops/vgroups.h"
@@ -27,14 +27,15 @@
 #include "../../rt/ops/vruns.h"
 #endif
 
-enum { MOST = 1 << 16, FAR = 64 };               /* floats of an operand; behind it nothing is to be written */
+/* MOST: number of floats of an operand.  FAR: floats after the result, which must not be written. */
+enum { MOST = 1 << 16, FAR = 64 };
 
 static float x[MOST], w[MOST], packed[4 * MOST], bias[MOST], y[MOST + FAR], zeros[MOST];
 static double want[MOST];
 static const float range[] = { -0.5f, 1.5f };
 static int wrong;
 
-/* [0, n) */
+/* Returns a random number in [0, n). */
 static int64_t
 any(int64_t n)
 {
@@ -52,8 +53,9 @@ fill(float *to, int64_t n)
 }
 
 /*
- * y holds what was wanted, clamped or a NaN, and nothing was written behind it.  Each result is a sum of `terms`
- * products of numbers in [-1, 1]: the deviation of its rounding errors is about a seventh of terms / 2^24.
+ * Compares y with the expected values, clamped or NaN, and checks that nothing was written after its end.  Each result
+ * is a sum of `terms` products of numbers in [-1, 1].  The standard deviation of its rounding error is about a seventh
+ * of terms / 2^24.
  */
 static void
 compare(const char *what, const int64_t *size, int nsize, int64_t n, bool clamps, int64_t terms)
@@ -82,7 +84,8 @@ clear(int64_t n)
 		y[i] = 7;
 }
 
-/* from [rows][n] as panels: [panel][rows][width], whose last may end with half a vector of 16; the end of these. */
+/* Packs from [rows][n] as panels: [panel][rows][width].  The last panel may end with half a vector of 16.  Returns the
+ * end of the panels. */
 static float *
 pack(const float *from, int64_t rows, int64_t n, float *to)
 {
@@ -117,7 +120,8 @@ product(int64_t m, int64_t n, int64_t k, bool biased, bool clamps)
 	compare("product", size, 3, m * n, clamps, k);
 }
 
-/* One of v's windows, from (z0, y0, x0) of image n on, by the weights at `with`, whose taps are `far` apart. */
+/* Returns the sum over one window, from (z0, y0, x0) of image n on, with the weights at `with`, whose taps are `far`
+ * apart. */
 static double
 window(const VcConv *v, int64_t n, const int64_t from[3], const float *in, const float *with, int64_t far)
 {
@@ -142,7 +146,8 @@ pixels(const VcConv *v)
 	return v->n * v->od * v->oh * v->ow;
 }
 
-/* Sums of v's windows; w [group][tap][ic][oc].  In groups of one channel each: depthwise, w [tap][channel]. */
+/* Computes the sums of v's windows with w [group][tap][ic][oc].  If depthwise, each group has one channel: w
+ * [tap][channel]. */
 static void
 windows(const VcConv *v, bool depthwise, bool biased)
 {
@@ -185,7 +190,7 @@ shape(VcConv *v, int most)
 	return true;
 }
 
-/* With frames. */
+/* Chooses a convolution over frames. */
 static bool
 volume(VcConv *v)
 {
@@ -239,7 +244,7 @@ convolution(void)
 
 #ifdef ALL_FORMS
 
-/* Rows of windows of up to eleven columns; of groups whose channels are side by side in a vector. */
+/* Chooses rows of windows of up to eleven columns, for groups whose channels are adjacent in a vector. */
 static bool
 rows(VcConv *v)
 {
@@ -276,7 +281,7 @@ runs(void)
 	say("rows", &v, v.kd * v.kh * v.kw * v.ic);
 }
 
-/* Lanes are channels of the input; w [group][oc][tap][ic]. */
+/* Tests convolutions whose lanes are input channels: w [group][oc][tap][ic]. */
 static void
 few_channels(void)
 {
@@ -328,7 +333,7 @@ narrow_groups(void)
 
 #endif
 
-/* Of the sizes that have blocks of their own, as often as of others. */
+/* Tests depthwise convolutions.  Sizes that have blocks of their own are chosen as often as others. */
 static void
 depthwise(void)
 {
@@ -366,7 +371,7 @@ depthwise(void)
 	say("depthwise", &v, v.kd * v.kh * v.kw);
 }
 
-/* A NaN stays one where results are clamped, in the row that it is in. */
+/* Clamped results keep a NaN as NaN, in the row that contains it. */
 static void
 not_numbers(void)
 {
@@ -378,7 +383,7 @@ not_numbers(void)
 	x[7] = kept;
 }
 
-/* Clamps of pointwise kernels, which processors have instructions for. */
+/* Tests clamps of pointwise kernels, for which processors have instructions. */
 static void
 pointwise(void)
 {
@@ -389,7 +394,7 @@ pointwise(void)
 	for (int i = 0; i < 8; i++) {
 		y[i] = t_clamp(at[i], 0, 6);
 		y[8 + i] = t_relu(at[i]);
-		y[16 + i] = t_clamp(at[i], 9, 6);                /* the upper bound has the last word */
+		y[16 + i] = t_clamp(at[i], 9, 6);                /* the upper bound wins */
 	}
 	for (int i = 0; i < 8; i++)
 		if (memcmp(&y[i], &clamped[i], sizeof *y) || memcmp(&y[8 + i], &positive[i], sizeof *y) ||

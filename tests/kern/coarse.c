@@ -1,7 +1,7 @@
 /*
- * Products by weights of few bits (vcoarse.h) against plain C: random sizes, groups, centres, in any number of units,
- * and inputs that are not finite.  Compiled for vectors of several widths here, and by tests/targets for other
- * processors: so it is a program by itself.
+ * Compares matrix products with weights of few bits (vcoarse.h) with plain C: random sizes, groups and centres, with
+ * any number of units, and with inputs that are not finite.  Compiled for vectors of several widths here.
+ * tests/targets compiles it for other processors, so it is a program of its own.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -17,13 +17,13 @@
 #define VC_CLAMPS 1
 #include "../../rt/ops/vcoarse.h"
 
-enum { MOST = 1 << 16, FAR = 64 };               /* behind the result nothing is to be written */
+enum { MOST = 1 << 16, FAR = 64 };               /* FAR: elements after the result, which must not be written */
 
 static float x[MOST], scale[4 * MOST], w[MOST], bias[MOST], y[MOST + FAR];
 static uint32_t words[2 * MOST];
 static const float range[] = { -0.5f, 1.5f };
 
-/* [0, n) */
+/* Returns a random number in [0, n). */
 static int64_t
 any(int64_t n)
 {
@@ -33,8 +33,8 @@ any(int64_t n)
 	return (int64_t)(state >> 33) % n;
 }
 
-/* Random integers in [-most, most), as the head of vcoarse.h has them: the last element of a word has its sign, others
- * are half their range more. */
+/* Fills in random integers in [-most, most), packed as described at the head of vcoarse.h.  The last element of a word
+ * is signed; the others are stored with half their range added. */
 static void
 make_weights(const VkProduct *v, int bits, int most)
 {
@@ -60,7 +60,7 @@ make_weights(const VkProduct *v, int bits, int most)
 		}
 }
 
-/* The number that a half's bits stand for. */
+/* Returns the number that the bits of a half represent. */
 static float
 half_value(VkType type, uint16_t bits)
 {
@@ -74,7 +74,7 @@ half_value(VkType type, uint16_t bits)
 	return bits >> 15 ? -size : size;
 }
 
-/* Random halves of at most 1, some of them denormal. */
+/* Fills in random halves of at most 1, some of them denormal. */
 static void
 make_halves(const VkProduct *v, VkType type)
 {
@@ -92,7 +92,7 @@ make_halves(const VkProduct *v, VkType type)
 		}
 }
 
-/* Random codes of float8_e4m3fnuz or float8_e5m2fnuz times scales by which numbers are at most 1, some of them
+/* Fills in random codes of float8_e4m3fnuz or float8_e5m2fnuz, times scales that make the numbers at most 1.  Some are
  * denormal; 0x80 is minus zero. */
 static void
 make_floats8(const VkProduct *v, VkType type)
@@ -117,7 +117,7 @@ make_floats8(const VkProduct *v, VkType type)
 		}
 }
 
-/* Random integers of all of the range, or floats of few bits. */
+/* Fills in random integers of the whole range, or random floats of few bits. */
 static void
 make_any(const VkProduct *v, VkType type)
 {
@@ -195,8 +195,8 @@ try_one(void)
 	return is_right(&v, biased, y);
 }
 
-/* Small integers as weights and large ones of one sign as inputs: float32 holds their sums exactly, unless something
- * larger is added to them and taken away again. */
+/* Uses small integers as weights and large ones of one sign as inputs.  float32 represents their sums exactly, unless a
+ * kernel adds a larger number and subtracts it again. */
 static bool
 try_exact(void)
 {

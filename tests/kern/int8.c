@@ -1,6 +1,6 @@
 /*
- * Products and convolutions of 8-bit integers (vint8.h) against plain C: random geometries, in any number of units.
- * Compiled for several processors here, and by tests/targets for others: so it is a program by itself.
+ * Compares matrix products and convolutions of 8-bit integers (vint8.h) with plain C: random geometries, any number of
+ * units.  Compiled for several processors here.  tests/targets compiles it for others, so it is a program of its own.
  */
 #include <math.h>
 #include <stdio.h>
@@ -8,15 +8,15 @@
 
 #include "../../rt/ops/vint8_depth.h"
 
-enum { MOST = 1 << 16, CHANNELS = 1 << 10 };     /* bytes of an operand */
-enum { FAR = 64 };                               /* behind the result nothing is to be written */
+enum { MOST = 1 << 16, CHANNELS = 1 << 10 };     /* number of bytes of an operand */
+enum { FAR = 64 };                               /* bytes after the result, which must not be written */
 
 static uint8_t x[MOST], y[4 * MOST + FAR], scratch[1 << 18];
 static int8_t w[MOST], packed[4 * MOST];
 static int32_t start[CHANNELS];
 static float scale[CHANNELS], bias[CHANNELS];
 
-/* [0, n) */
+/* Returns a random number in [0, n). */
 static int64_t
 any(int64_t n)
 {
@@ -29,7 +29,7 @@ any(int64_t n)
 static ViConv
 any_geometry(void)
 {
-	const ptrdiff_t depth = any(3);          /* 0: of images */
+	const ptrdiff_t depth = any(3);          /* 0 stands for images */
 	ViConv v = { .n = 1 + any(2), .d = 1, .kd = 1, .sd = 1, .dd = 1, .h = 1 + any(9), .w = 1 + any(9),
 		     .ic = 1 + any(20), .oc = 1 + any(80), .kh = 1 + any(4), .kw = 1 + any(4),
 		     .sh = 1 + any(2), .sw = 1 + any(2), .ph = any(3), .pw = any(3), .dh = 1 + any(2),
@@ -60,8 +60,8 @@ any_geometry(void)
 	return v;
 }
 
-/* Activations: all values, or with the top bit in one of so many, or only 254 and 255.  Weights: all values, or those
- * in one of so many, the others up to 65, of which two add up to at most 130. */
+/* Fills in activations: all values, or one in `rare` with the top bit, or only 254 and 255.  Fills in weights: all
+ * values, or one in `large` from all values and the others up to 65, of which two add up to at most 130. */
 static void
 fill(const ViConv *v)
 {
@@ -88,7 +88,7 @@ fits(const ViConv *v)
 	       v->groups * v->oc * v->ic * vi_window(v) <= MOST;
 }
 
-/* The sum of channel o at a pixel of the result. */
+/* Returns the sum of channel o at a pixel of the result. */
 static int32_t
 sum_at(const ViConv *v, ptrdiff_t pixel, ptrdiff_t o)
 {
@@ -110,7 +110,7 @@ sum_at(const ViConv *v, ptrdiff_t pixel, ptrdiff_t o)
 	return sum;
 }
 
-/* Of the result's sums, those that are wrong. */
+/* Returns how many of the result's sums are wrong. */
 static int
 count_wrong_sums(const ViConv *v)
 {
@@ -119,7 +119,7 @@ count_wrong_sums(const ViConv *v)
 
 	for (ptrdiff_t i = 0; i < n; i++) {
 		const ptrdiff_t pixel = i / v->ys, o = i % v->ys;
-		int32_t want = 0x4d4d4d4d, got;  /* between pixels */
+		int32_t want = 0x4d4d4d4d, got;  /* pattern between pixels */
 
 		if (o < channels)
 			want = sum_at(v, pixel, o);
@@ -131,7 +131,7 @@ count_wrong_sums(const ViConv *v)
 	return wrong;
 }
 
-/* Of the result's bytes, those that are wrong. */
+/* Returns how many of the result's bytes are wrong. */
 static int
 count_wrong(const ViConv *v)
 {
@@ -140,7 +140,7 @@ count_wrong(const ViConv *v)
 
 	for (ptrdiff_t i = 0; i < vi_pixels(v) * v->ys + FAR; i++) {
 		const ptrdiff_t pixel = i / v->ys, o = i % v->ys;
-		int32_t want = 77;               /* between pixels, and behind all */
+		int32_t want = 77;               /* pattern between pixels and after the result */
 
 		if (o < channels && pixel < vi_pixels(v)) {
 			const int32_t sum = sum_at(v, pixel, o);

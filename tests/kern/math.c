@@ -1,6 +1,6 @@
 /*
- * The functions of vmath.h against libm's in double: floats of all sizes and signs, neighbours of places where another
- * form is taken, and what has no size (infinities, NaN, zeros).
+ * Compares the functions of vmath.h with those of libm in double: floats of all magnitudes and signs, neighbours of
+ * arguments at which the algorithm changes, and special values (infinities, NaN, zeros).
  */
 #include "../rt/test.h"
 
@@ -20,7 +20,7 @@ typedef struct Function {
 OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OURS(tanh) OURS(erf)
 OURS(atan) OURS(asin) OURS(acos) OURS(erfinv) OURS(erfc) OURS(atanh) OURS(softplus) OURS(log_sigmoid)
 
-/* Of functions that are fast for near arguments: in a loop for these and in any the same bits. */
+/* For functions with a fast path for arguments of small magnitude: both paths must return the same bits for these. */
 static void
 same(double x, double near, double any, int32_t far)
 {
@@ -39,7 +39,7 @@ same(double x, double near, double any, int32_t far)
 	}
 OURS_NEAR(sin) OURS_NEAR(cos) OURS_NEAR(tan)
 
-/* Of the number with a minus sign: it is for those up to 0. */
+/* v_exp_normalf accepts only arguments up to 0, so the argument is negated. */
 static float
 ours_exp_normal(float x)
 {
@@ -58,7 +58,7 @@ softplus(double x)
 	return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
 
-/* As far as exp(x) is a normal number: the rounding of others is multiplied by x. */
+/* Compared only where exp(x) is a normal number, since otherwise its rounding error is multiplied by x. */
 static float
 ours_mish(float x)
 {
@@ -77,7 +77,7 @@ log_sigmoid(double x)
 	return -softplus(-x);
 }
 
-/* By Newton's steps from ours. */
+/* Computes the expected value by Newton's method, starting from our result. */
 static double
 erfinv(double y)
 {
@@ -118,7 +118,8 @@ of_bits(uint32_t i)
 	return f;
 }
 
-/* What a step of the last bit is at this size; below the least number with all bits it is one of these. */
+/* Returns the unit in the last place of a number of this size.  For denormal sizes it is that of the least normal
+ * number. */
 static double
 step(double size)
 {
@@ -138,7 +139,7 @@ error(float got, double want)
 	return fabs(got - want) / step(fabs(want));
 }
 
-/* All are said before the test fails. */
+/* Whether a test has failed.  All failures are printed before it ends. */
 static bool failed;
 
 static void
@@ -174,7 +175,7 @@ test_sizes(void **state)
 	assert_false(failed);
 }
 
-/* From one more than these bits on another form is taken, or the argument is one of a kind. */
+/* Tests arguments near those at which the algorithm changes, and special ones. */
 static void
 test_edges(void **state)
 {
@@ -197,7 +198,7 @@ test_edges(void **state)
 	assert_false(failed);
 }
 
-/* Odd functions keep the sign of a zero, and NaN is kept by those that are made of others. */
+/* Odd functions keep the sign of a zero, and functions that are composed of others keep NaN. */
 static void
 test_kinds(void **state)
 {
@@ -207,7 +208,8 @@ test_kinds(void **state)
 	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN, NULL)));
 }
 
-/* The error is small relative to |x|, or to 1.  Far below zero the result is zero; that of -infinity is NaN. */
+/* The error is small relative to the larger of |x| and 1.  Far below zero the result is zero.  For -infinity it is
+ * NaN. */
 static void
 test_gelu(void **state)
 {
@@ -231,7 +233,7 @@ test_gelu(void **state)
 		const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
 		const double e = error(v_gelu_tanhf(x), x / (1 + exp(-2 * u)));
 
-		if (e > 4 + 8 * fabs(u))         /* u is rounded */
+		if (e > 4 + 8 * fabs(u))         /* u itself is rounded */
 			wrong("gelu_tanh", x, u, e);
 	}
 	assert_false(failed);
@@ -240,7 +242,7 @@ test_gelu(void **state)
 	assert_true(isnan(v_geluf(-INFINITY)) && isnan(v_geluf(NAN)) && isinf(v_geluf(INFINITY)));
 }
 
-/* Of two: all pairs of some of each size and kind. */
+/* Functions of two arguments: all pairs of some numbers of each magnitude and kind. */
 static void
 test_pairs(void **state)
 {
@@ -266,7 +268,7 @@ test_pairs(void **state)
 	assert_false(failed);
 }
 
-/* Remainders are exact: all pairs of some, and quotients that are whole or nearly so. */
+/* Remainders are exact: all pairs of some numbers, and quotients that are integers or almost. */
 static void
 test_remainders(void **state)
 {
@@ -298,7 +300,7 @@ test_remainders(void **state)
 typedef struct OfDouble {
 	const char *name;
 	double (*ours)(double), (*libm)(double);
-	double steps;            /* libm's are within half of one */
+	double steps;            /* libm's results are within half a unit in the last place */
 } OfDouble;
 
 #define OURS_DOUBLE(fn) static double ours_##fn##_double(double x) { return v_##fn(x); }
@@ -314,7 +316,7 @@ OURS_DOUBLE(exp) OURS_DOUBLE(log) OURS_DOUBLE(log1p) OURS_DOUBLE(tanh) OURS_DOUB
 	}
 OURS_NEAR_DOUBLE(sin) OURS_NEAR_DOUBLE(cos) OURS_NEAR_DOUBLE(tan)
 
-/* Of double: what has no size, edges, and numbers near and far. */
+/* Functions of double: special values, edges, and numbers of small and large magnitude. */
 static void
 test_doubles(void **state)
 {
@@ -347,7 +349,7 @@ test_doubles(void **state)
 	assert_false(failed);
 }
 
-/* pow of float: all pairs of some of each size and kind, and some that are near each other. */
+/* pow of float: all pairs of some numbers of each magnitude and kind, and some that are close to each other. */
 static void
 test_pow(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * The loops of generated kernels (vattend.h, vmul.h, vpool.h, vturn.h) against naive ones, with vectors of four floats:
- * lengths around the widths of blocks, strides, NaN.
+ * Compares the loops of generated kernels (vattend.h, vmul.h, vpool.h, vturn.h) with naive ones, with vectors of four
+ * floats: lengths around the widths of blocks, strides, NaN.
  */
 #include "../rt/test.h"
 
@@ -34,7 +34,8 @@ near(double a, double b)
 	return fabs(a - b) <= 1e-4 * (1 + fabs(b)) || (isnan(a) && isnan(b));
 }
 
-/* Weights of a row of scores, behind whose end are zeros, as a product leaves them; a NaN is in all. */
+/* Softmax weights of a row of scores.  Zeros follow its end, as a matrix product leaves them.  A NaN makes all weights
+ * NaN. */
 static void
 rows_of(int64_t n)
 {
@@ -64,7 +65,7 @@ rows_of(int64_t n)
 	assert_true(va_weights(n, 0.5f, 7, va_edge(n), y) == 1 && y[0] == 7 && y[n - 1] == 7);
 }
 
-/* a by rows or by columns, b too */
+/* A is stored by rows or by columns, and so is b. */
 static void
 product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 {
@@ -90,14 +91,15 @@ product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 	assert_true(ok);
 }
 
-/* The same of doubles; nothing is read behind the ends of a and b, nor written between the rows of c. */
+/* Likewise for doubles.  Nothing is read after the ends of a and b, nor written between the rows of c. */
 static void
 double_product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 {
 	static double c[2 * MOST], bias[MOST];
 	const int64_t lda = at ? 1 : k, ak = at ? m : 1, bk = bt ? 1 : n, bn = bt ? k : 1;
 	double *const a = malloc((size_t)(m * k) * sizeof *a), *const b = malloc((size_t)(k * n) * sizeof *b);
-	void *const scratch = malloc((size_t)vm_scratch(0, k));         /* no more: sanitizers see what is too large */
+	/* exact size, so that sanitizers detect accesses beyond it */
+	void *const scratch = malloc((size_t)vm_scratch(0, k));
 	bool ok = true;
 
 	assert_non_null(a);
@@ -127,14 +129,16 @@ double_product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
 	free(b);
 }
 
-/* Channels last and planes, with gaps between a plane's elements and without, give the same, and what every element of
- * the windows gives one by one.  Pixels of the result lie `gap` farther apart than they have channels. */
+/* Pools in channels last and in planes, with and without gaps between a plane's elements, give the same result as a
+ * naive loop over the elements of each window.  Pixels of the result are `gap` farther apart than they have
+ * channels. */
 static void
 pool_of(VpPool v, int64_t gap, bool nans)
 {
 	static float y[MOST], z[MOST], dense[MOST];
 	const int64_t size = v.c * v.h * v.w, far = v.c + gap, row = v.w + gap, planar = (v.c * v.h - 1) * row + v.w;
-	float *const x = malloc((size_t)size * sizeof *x);       /* nothing is read behind its end */
+	/* exact size, so that sanitizers detect reads after its end */
+	float *const x = malloc((size_t)size * sizeof *x);
 	float *const plane = malloc((size_t)planar * sizeof *x);
 	VpPool planes;
 	bool ok = true;
@@ -189,8 +193,8 @@ pool_of(VpPool v, int64_t gap, bool nans)
 	assert_true(ok);
 }
 
-/* softmax(q k' * scale + mask) v, one by one.  mask: none, of all rows alike, of each, every second number of a row;
- * those of the last key of row 2 are -infinity. */
+/* Computes softmax(q k' * scale + mask) v naively.  mask: none, the same for all rows, one for each row, or every
+ * second number of a row.  Elements for the last key of row 2 are -infinity. */
 static void
 attention_of(int64_t m, int64_t n, int64_t inner, int64_t width, int mask, bool causal)
 {
@@ -198,7 +202,8 @@ attention_of(int64_t m, int64_t n, int64_t inner, int64_t width, int mask, bool 
 	const VaAttention g = { n, inner, width, inner, 1, inner, 1, width, 1, mask == 1 ? 0 : 2 * n, mask == 3 ? 2 : 1,
 				width + 1, 0.3f, NAN, causal };
 	const int64_t numbers = mask == 0 ? 0 : mask == 1 ? n : (m - 1) * 2 * n + (n - 1) * g.mc + 1;
-	float *const all = malloc((size_t)(numbers + 1) * sizeof *all), *const add = all + 1;  /* nothing behind */
+	/* exact size, so that sanitizers detect accesses beyond it */
+	float *const all = malloc((size_t)(numbers + 1) * sizeof *all), *const add = all + 1;
 	VaPacked packed = { 0, 0 };
 	bool ok = true;
 
@@ -275,7 +280,7 @@ test_pools(void **state)
 		pool_of((VpPool){ .n = 1, .c = channels[i / 64], .h = 8, .w = 7, .oh = 4, .ow = 3, .kh = 3, .kw = 2,
 				  .sh = 2, .sw = 2, .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1,
 				  .divisor = 6, .max = i & 4 }, i >> 4 & 1 ? 3 : 0, i >> 5 & 1);
-	/* A plane's rows, by runs where they are long enough. */
+	/* Rows of a plane, as runs where they are long enough. */
 	for (int i = 0; i < 5 * 4 * 2 * 3 * 4; i++) {
 		const int64_t k = 1 + i % 5, step = 1 + i / 5 % 4, wide = 1 + i / 20 % 2, w = 18 + i / 40 % 3 * 15,
 			      pad = i & 1 ? k / 2 : 0, w2 = w + 2 * pad - (k - 1) * wide - 1;
@@ -284,7 +289,7 @@ test_pools(void **state)
 				  .sh = 2, .sw = step, .ph = 1, .pw = pad, .dh = 1, .dw = wide, .divisor = 6,
 				  .max = i / 120 & 1 }, 0, i / 240 & 1);
 	}
-	/* Windows as wide as the plane: its rows are one run, but where they lie apart. */
+	/* Windows as wide as the plane: its rows are one run, unless they are not adjacent. */
 	for (int i = 0; i < 5 * 4 * 16; i++) {
 		static const int64_t widths[] = { 1, 7, 16, 17, 83 }, heights[] = { 1, 3, 8, 29 };
 		const int64_t w = widths[i % 5], h = heights[i / 5 % 4], pad = i / 80 & 1;
@@ -293,8 +298,8 @@ test_pools(void **state)
 				  .kw = w + 2 * pad, .sh = 1, .sw = 1, .ph = pad, .pw = pad, .dh = 1, .dw = 1,
 				  .max = i / 20 & 1 }, i / 160, i / 40 & 1);
 	}
-	/* Averages of windows of several sizes, and a row that is longer than what is summed at a time; the last window
-	 * of a row reaches outside. */
+	/* Averages of windows of several sizes, and a row that is longer than the part summed at a time.  The last
+	 * window of a row extends beyond the plane. */
 	for (int i = 0; i < 5 * 3 * 2 * 2 * 2; i++) {
 		const int64_t k = 1 + i % 5, step = 1 + i / 5 % 3, w = i / 15 % 2 ? 2200 : 19,
 			      steps = (w + k / 2 * 2 - k + step - 1) / step, ow = steps + (steps * step < w + k / 2);

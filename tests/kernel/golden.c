@@ -1,19 +1,13 @@
 /*
  * Golden tests of kernels: golden [-u] FILE.txt... (tests/golden.h)
  *
- * A test is one file: what it shows, a kernel, then after lines of three dashes what it becomes.
- *     # A bias is added to every row.
- *     kernel map
- *     ...
- *     end
- *     --- c
- *     --- cuda
- *     --- tiles          (of a sum of products: CUDA in tiles)
- * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `#
- * block` it is the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made)
- * is no function but lines.  With `# symbols` the call brings their values, and sizes of them have names.  What a
- * microkernel computes is printed as plain loops.  CUDA has no gathers, tables of addresses or serial axes.  Every
- * kernel is also printed, which must give the text that was read.
+ * A test is one file: a comment, a kernel, then after lines of three dashes the expected outputs. |   # A bias is added
+ * to every row. |   kernel map |   ... |   end |   --- c |   --- cuda |   --- tiles          (of a sum of products:
+ * CUDA in tiles) With a line `# simplify` the kernel is normalised and scheduled first, and `--- kernel` shows it.
+ * With `# block` it is the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an
+ * operand is made) is printed as lines, not as a function.  With `# symbols` the call passes their values, and sizes of
+ * them have names.  The computation of a microkernel is printed as plain loops.  CUDA has no gathers, tables of
+ * addresses or serial axes.  Every kernel is also printed as text, which must equal the text that was read.
  */
 #include "../golden.h"
 #include "reader.h"

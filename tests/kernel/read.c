@@ -1,4 +1,4 @@
-/* Kernels that are refused: a text that is read, with one change, and the message and line that it ends with. */
+/* Kernels that are refused: a valid text with one change, and the expected message and line. */
 #include "reader.h"
 #include "../../frontend/frontend.h"
 
@@ -103,7 +103,7 @@ static const char rows[] =
 	"schedule rows of i1 by 64; units 9; grain 2\n"
 	"end\n";
 
-/* The same of a kernel with stages. */
+/* Likewise for a kernel with stages. */
 static const struct { const char *old, *new; int line; const char *message; } bad_rows[] = {
 	{ "n3 index i1", "n3 index i1 + [x2 < 3]", 7, "an index that is gathered" },
 	{ "64 reduce", "64 reduce, i2: 3", 8, "axes that are reduced come last" },
@@ -197,7 +197,7 @@ no_axis_of_addresses(void **state)
 	arena_free(&arena);
 }
 
-/* What follows a kernel is not looked at. */
+/* Text after a kernel is not read. */
 static void
 accepted(void **state)
 {

@@ -32,13 +32,13 @@ typedef struct Indices { const char *name[KERNEL_GATHERS]; } Indices;
 typedef struct KernelReader {
 	Reader  r;
 	Kernel *k;
-	Map     operands;        /* name -> its index + 1 */
-	Vec(Indices) by;         /* by operand: the names in its gathers */
+	Map     operands;        /* index + 1, by name */
+	Vec(Indices) by;         /* names in the gathers of each operand */
 } KernelReader;
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* Fails at the word that was read last, which begins there. */
+/* Fails at the last word that was read, which begins at `beg`. */
 #define fail_at(kr, beg, ...) fail((kr)->r.cx, range_from(kr, beg), __VA_ARGS__)
 
 static Range
@@ -47,7 +47,7 @@ range_from(const KernelReader *kr, const char *beg)
 	return (Range){ kr->r.src, (uint32_t)(beg - kr->r.src->text), (uint32_t)(kr->r.p - kr->r.src->text) };
 }
 
-/* Where the next word begins. */
+/* Returns the start of the next word. */
 static const char *
 next_word(KernelReader *kr)
 {
@@ -62,7 +62,7 @@ expect_word(KernelReader *kr, const char *word)
 		read_expected(&kr->r, word);
 }
 
-/* From # to the end of the line, without blanks; "": there is none. */
+/* Returns the text from # to the end of the line, without blanks.  "" if there is none. */
 static const char *
 read_comment(KernelReader *kr)
 {
@@ -79,7 +79,7 @@ read_comment(KernelReader *kr)
 	return end > beg ? arena_strndup(kr->k->arena, beg, end - beg) : "";
 }
 
-/* A letter and a number below most: "i3". */
+/* Reads a letter and a number below `most`: "i3". */
 static int
 read_numbered(KernelReader *kr, char letter, int most, const char *what)
 {
@@ -173,7 +173,7 @@ read_gather(KernelReader *kr, Operand *o)
 	read_expect(&kr->r, "]");
 }
 
-/* A product; it is added to the stride of the axis or gather in it, else to the offset. */
+/* Reads a product.  It is added to the stride of the axis or gather in it, or to the offset if it has neither. */
 static void
 read_part(KernelReader *kr, Operand *o, bool negative)
 {
@@ -223,7 +223,7 @@ no_operand(KernelReader *kr)
 	return o;
 }
 
-/* "where i0 + i2 - 1 < 56": a place without gathers. */
+/* Reads "where i0 + i2 - 1 < 56": a place without gathers. */
 static void
 read_bounds(KernelReader *kr, Operand *o)
 {
@@ -256,7 +256,7 @@ read_access(KernelReader *kr)
 	fail_at(kr, beg, "expected read, write, update or made here");
 }
 
-/* A letter and a number, as kernel_operand() makes them: "x1". */
+/* Reads a letter and a number, as kernel_operand() makes them: "x1". */
 static const char *
 read_operand_name(KernelReader *kr)
 {
@@ -316,7 +316,7 @@ find_index(KernelReader *kr, const char *beg, Operand *o, int gather, const char
 	o->gather[gather].by = at;
 }
 
-/* Gathers are by operands that may come later. */
+/* Resolves the names in gathers, since they may name later operands. */
 static void
 find_indices(KernelReader *kr, const char *beg)
 {
@@ -334,7 +334,7 @@ is_bounded_along(const Operand *o, int axis)
 	return false;
 }
 
-/* Operands that are stored to come first; places use no undeclared axes. */
+/* Checks that stored operands come first, and that places use only declared axes. */
 static void
 check_operands(KernelReader *kr, const char *beg)
 {
@@ -399,7 +399,7 @@ read_axes(KernelReader *kr)
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
 
-/* Is a letter and a digit next? */
+/* Is the word a letter and a digit? */
 static bool
 is_numbered(const char *word, char letter)
 {
@@ -436,7 +436,7 @@ read_ref(KernelReader *kr)
 	return r;
 }
 
-/* A pointwise row by its qualified name: namespace::name.overload. */
+/* Reads a pointwise operator by its qualified name: namespace::name.overload. */
 static const Op *
 read_operator(KernelReader *kr)
 {
@@ -448,7 +448,7 @@ read_operator(KernelReader *kr)
 	return op;
 }
 
-/* Result, compute and common type; one word when they are the same. */
+/* Reads result, compute and common type.  One word stands for three equal ones. */
 static RtMapTypes
 read_types(KernelReader *kr)
 {
@@ -494,7 +494,7 @@ read_let(KernelReader *kr)
 	kernel_let(kr->k, l);
 }
 
-/* Do both dtypes have C arithmetic, and is the first's the same as the second's, or wider? */
+/* Do both dtypes have C arithmetic, and is the first one equal to the second or wider? */
 static bool
 joins_as(RtDtype total, RtDtype part)
 {
@@ -596,7 +596,8 @@ read_steps(KernelReader *kr)
 
 /* ---- how it runs ------------------------------------------------------------------------------------------------- */
 
-/* Rows are reduced along the innermost reduced axis in lanes, or lie side by side along the innermost of the others. */
+/* Checks rows: they are reduced in lanes along the innermost reduced axis, or are adjacent along the innermost of the
+ * other axes. */
 static void
 check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 {
@@ -613,7 +614,8 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
-/* A serial axis is the innermost; else axes behind the inner one are unrolled, unless places are looked up. */
+/* A serial axis must be the innermost one.  Otherwise axes after the inner one are unrolled, unless places are looked
+ * up in a table. */
 static bool
 has_loops_for(const Kernel *k, const Schedule *s)
 {
@@ -634,7 +636,7 @@ check_points(KernelReader *kr, const Schedule *s, const char *beg)
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
-/* -1: there are never so many. */
+/* Returns the number of lanes.  -1 if no schedule has so many. */
 static int
 lanes_of(int64_t n)
 {
@@ -689,7 +691,7 @@ read_schedule(KernelReader *kr, Schedule *s)
 		check_points(kr, s, beg);
 }
 
-/* Comments on lines of their own. */
+/* Skips comments on lines of their own. */
 static void
 skip_comments(KernelReader *kr)
 {

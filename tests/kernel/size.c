@@ -1,5 +1,5 @@
-/* Sizes as expressions: known identities are one pointer, random ones have the values that their operations give, and
- * nothing is claimed of them that a valuation refutes. */
+/* Sizes as expressions: identical sizes are the same pointer, random ones have the values of their operations, and no
+ * valuation may contradict the properties that are derived of them. */
 #include "reader.h"
 
 #include <setjmp.h>
@@ -153,7 +153,7 @@ prints(void **state)
 	arena_free(&arena);
 }
 
-/* What is no size, and what is one only in front. */
+/* Texts that are no sizes, or of which only the beginning is one. */
 static const struct { const char *text; int n; } ends[] = {
 	{ "", -1 }, { "i0", -1 }, { "*3", -1 }, { "()", -1 }, { "floor(s0)", -1 }, { "floor(s0, 0)", -1 },
 	{ "floor(s0, 2", -1 }, { "s1024", -1 }, { "s", -1 }, { "9223372036854775808", -1 },
@@ -192,7 +192,7 @@ reads(void **state)
 enum { ROUNDS = 20000, VALUATIONS = 20, STEPS = 64 };
 
 typedef enum What { NUMBER, SYMBOL, PLUS, MINUS, TIMES, FLOOR, CEIL } What;
-typedef struct Step { What what; int64_t number; int a, b; const Size *s; } Step;        /* operands come before it */
+typedef struct Step { What what; int64_t number; int a, b; const Size *s; } Step; /* operands are earlier steps */
 typedef struct Tree { SizeTable *z; Step step[STEPS]; int n; } Tree;
 
 static uint64_t seed;
@@ -251,7 +251,7 @@ random_tree(Tree *t, int depth)
 	return t->n++;
 }
 
-/* The value as its operations say; false: it is too large to be compared. */
+/* Computes the value by the operations themselves.  Returns false if it is too large to be compared. */
 static bool
 direct(const Tree *t, const int64_t *symbol, int64_t *v)
 {
@@ -297,7 +297,8 @@ fail_claim(const Size *s, const char *claim, int64_t v)
 	fail_msg("%s: %s, but %lld", b.at, claim, (long long)v);
 }
 
-/* How many valuations had values to compare; what is claimed of all of them must hold of these. */
+/* Returns the number of valuations that had values to compare.  Checks that the properties derived for all valuations
+ * hold for these. */
 static int
 check_values(const Tree *t)
 {
@@ -325,7 +326,7 @@ check_values(const Tree *t)
 	return compared;
 }
 
-/* What is made in two ways is one size. */
+/* Checks that sizes that are built in two ways are the same size. */
 static void
 check_laws(SizeTable *z, const Size *a, const Size *b, const Size *c)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { NEST = 64 };                      /* parentheses in parentheses that are read */
+enum { NEST = 64 };                      /* largest depth of nested parentheses */
 
 static const Size *read_sum(SizeTable *, const char **at, int nest);
 
@@ -23,7 +23,7 @@ skip(const char **at, const char *text)
 	return true;
 }
 
-/* Decimal digits; false: there are none, or too many. */
+/* Reads decimal digits.  Returns false if there are none or too many. */
 static bool
 read_digits(const char **at, int64_t *out)
 {
@@ -35,7 +35,7 @@ read_digits(const char **at, int64_t *out)
 	return p > *at && (*at = p, true);
 }
 
-/* "(a, b)" of a floor. */
+/* Reads the "(a, b)" of a floor. */
 static const Size *
 read_floor(SizeTable *z, const char **at, int nest)
 {
@@ -69,7 +69,7 @@ read_factor(SizeTable *z, const char **at, int nest)
 	return read_digits(at, &v) ? size_number(z, v) : NULL;
 }
 
-/* Goes on as long as factors follow: "4*s0*i1" ends before "*i1". */
+/* Reads factors as long as they follow: "4*s0*i1" ends before "*i1". */
 static const Size *
 read_product(SizeTable *z, const char **at, int nest)
 {

@@ -1,4 +1,5 @@
-/* Kernels of several samples as one: what differs becomes a size of symbols, and axes merge for all sizes or none. */
+/* Unifies the kernels of several samples: numbers that differ become sizes of symbols, and axes merge for all sizes or
+ * not at all. */
 #include "../../codegen/kernel/lower.h"
 #include "reader.h"
 #include "../../frontend/frontend.h"
@@ -36,39 +37,40 @@ unify(Arena *arena, const Sizes *z, const Kernel *const *of)
 	return kernel_unify(table, own(table, z), of);
 }
 
-/* A kernel with the samples' numbers in place of @; expected: as text, once it is simplified; null: it has no form. */
+/* A kernel with the samples' numbers in place of @.  expected: text of the simplified unified kernel.  Null if there is
+ * no unified kernel. */
 static const struct { const char *text; int64_t number[9][SAMPLES]; const char *expected; } cases[] = {
-	/* Axes that merge, and what follows from extents. */
+	/* Axes that merge, and the sizes that follow from their extents. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: @, i1: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
 	  { { 26, 6, 16 }, { 26, 6, 16 }, { 5, 7, 11 }, { 26, 6, 16 } },
 	  "  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 2*s0*s1\n" },
-	/* A stride is that of the next axis times its extent before it is anything else. */
+	/* A stride is expressed first as the next axis's stride times its extent. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + @*i1 + i2\n  x1 f32 read @*i0 + @*i1 + i2\n"
 	  "axes i0: 9, i1: @, i2: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i2; units 1; grain 1\nend\n",
 	  { { 65, 21, 88 }, { 13, 3, 8 }, { 65, 21, 88 }, { 13, 3, 8 }, { 5, 7, 11 }, { 13, 3, 8 } },
 	  "  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 9*s0*s1\n" },
-	/* An axis of 1 on one sample, and a stride that is the same only there. */
+	/* An axis of size 1 on one sample, and a stride that is equal only on that sample. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: @, i1: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
 	  { { 13, 3, 8 }, { 14, 4, 9 }, { 1, 3, 7 }, { 13, 3, 8 } },
 	  "  y0 f32 write s1*i0 + i1\n  x1 f32 read (s1 + 1)*i0 + i1\naxes i0: s0 - 4, i1: s1\n" },
-	/* Ints and doubles that are computed with. */
+	/* Ints and doubles that the kernel computes with. */
 	{ "kernel map  # mul\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::mul.Scalar(x1, @) f32\n  t1 = aten::mul.Scalar(t0, @.0) f32\n  y0 = t1\n"
 	  "schedule points of i0; units 1; grain 1\nend\n",
 	  { { 13, 3, 8 }, { 5, 7, 11 }, { 2, 4, 8 } },
 	  "  y0 f32 write i0\n  x1 f32 read i0\n  n2 index s0\n  s3 bits s2\naxes i0: s1\ndo\n"
 	  "  t0 = aten::mul.Scalar(x1, n2) f32\n  t1 = aten::mul.Scalar(t0, s3) f32\n" },
-	/* Products of a size with itself, of two sizes, of an inner stride and its extent. */
+	/* A size squared, a product of two sizes, and an inner stride times its extent. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write @*i0 + @*i1 + i2\n  x1 f32 read @*i0 + @*i1 + i2\n"
 	  "axes i0: 9, i1: @, i2: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule rows of i2; units 1; grain 1\nend\n",
 	  { { 143, 45, 184 }, { 11, 15, 23 }, { 66, 22, 89 }, { 36, 64, 144 }, { 13, 3, 8 }, { 6, 8, 12 } },
 	  "  y0 f32 write (2*s0*s1 + s1)*i0 + (2*s0 + 1)*i1 + i2\n"
 	  "  x1 f32 read (s3 + 1)*i0 + (s0*s0 + 2*s0 + 1)*i1 + i2\naxes i0: 9, i1: s1, i2: s0 + 1\n" },
-	/* Indices, and a place that is read within bounds only. */
+	/* Indices, and a read that is limited to bounds. */
 	{ "kernel take  # index\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*[x2 < @] + i1\n"
 	  "  x2 i64 read i0 + @\n  x3 f32 read @*i0 + i1 where @*i0 + i1 + @ < @\naxes i0: 9, i1: @\ndo\n"
 	  "  t0 = aten::add.Tensor(x1, x3, 1) f32\n  y0 = t0\nschedule rows of i1; units 1; grain 1\nend\n",
@@ -76,17 +78,17 @@ static const struct { const char *text; int64_t number[9][SAMPLES]; const char *
 	    { 20, 28, 44 }, { 13, 3, 8 } },
 	  "  x1 f32 read i1 + 2*s1*[x2 < s0]\n  x2 i64 read i0 + 2*s0\n"
 	  "  x3 f32 read s1*i0 + i1 where 3*s1*i0 + i1 + 3*s0 < 4*s0\n" },
-	/* No formula. */
+	/* No formula fits. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
 	  { { 1, 100, 3 } }, NULL },
-	/* A double that is a number of the program on the first sample only. */
+	/* A double that equals a number of the program on the first sample only. */
 	{ "kernel map  # mul\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: 9\ndo\n"
 	  "  t0 = aten::mul.Scalar(x1, @.0) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
 	  { { 2, 4, 9 } }, NULL },
 };
 
-/* Kernels that have some of everything: a row that is reduced in stages; elements by indices. */
+/* Kernels with many features: a row that is reduced in stages, and elements selected by indices. */
 static const char rows[] =
 	"kernel rows  # sub, sum\noperands\n  y0 f32 write 49*i0 + i1\n  x1 f32 read 49*i0 + i1 where i1 < 40\n"
 	"axes i0: 20, i1: 49 reduce\neach\n  r0 = max(x1) f32 f32\neach\n  t0 = aten::sub.Tensor(x1, r0, 1) f32\n"
@@ -153,7 +155,7 @@ unified(void **state)
 	arena_free(&arena);
 }
 
-/* Makes the i-th change to a kernel of `rows`. False: there are no more. */
+/* Makes the i-th change to a kernel of `rows`.  Returns false if there are no more changes. */
 static bool
 change_row(Kernel *k, int i)
 {
@@ -199,7 +201,7 @@ change_row(Kernel *k, int i)
 	return true;
 }
 
-/* The same for a kernel of `indexed`. */
+/* Likewise for a kernel of `indexed`. */
 static bool
 change_index(Kernel *k, int i)
 {
@@ -224,7 +226,7 @@ kernel_of(Cx *cx, const char *text)
 	return r.k;
 }
 
-/* Each change to one of three kernels with this text, the second or the third, leaves no kernel of all. */
+/* Each change to the second or third of three kernels with this text must prevent their unification. */
 static void
 changed(const char *text, bool (*change)(Kernel *, int))
 {
@@ -253,7 +255,7 @@ other(void **state)
 	changed(indexed, change_index);
 }
 
-/* A bool that differs is no number, even one that has the bits of a number of the program. */
+/* Bools that differ are not unified, even if one has the bits of a number of the program. */
 static void
 truths(void **state)
 {
@@ -303,7 +305,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unified), cmocka_unit_test(other), cmocka_unit_test(truths), cmocka_unit_test(own_only),
+		cmocka_unit_test(unified), cmocka_unit_test(other), cmocka_unit_test(truths),
+		cmocka_unit_test(own_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

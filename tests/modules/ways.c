@@ -1,18 +1,18 @@
 /*
- * Recorded calls of a module in every way that Kiln runs it: interpreted and compiled by tcc, with and without
+ * Runs recorded calls of a module in every way that Kiln supports: interpreted and compiled by tcc, with and without
  * profiling, at all levels.
  *
- *     ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them; '-': names of cases
- *                                 come by lines on standard input, each with a number that chooses one generic and two
- *                                 profiled ways.  WORD: only ways whose name holds it
+ *    ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them.  '-': names of cases are
+ *                                read from standard input, one a line, each with a number that selects one generic and
+ *                                two profiled ways.  WORD: only ways whose name contains it
  *
- * CASE.npz holds calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said, what
- * was printed.  K.new: the call is made on a new instance; K.profile: programs are profiled on it; K.strict: and their
- * specialized code must take it; K.traced: the traceback must be PyTorch's, too. Calls go on after an error on the same
- * instance: what was written before it must be there.
+ * CASE.npz contains calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said,
+ * the printed text.  K.new: the call is made on a new instance.  K.profile: programs are profiled on it.  K.strict:
+ * also their specialized code must accept it.  K.traced: the traceback must equal PyTorch's, too.  Calls continue after
+ * an error on the same instance: the writes before the error must be visible.
  *
- * Each way is a process of its own.  A program is not linked, which takes most of the time of a build, but loaded: its
- * runtime is this process's.
+ * Each way is a process of its own.  A program is not linked, which takes most of the time of a build.  It is loaded
+ * and uses this process's runtime.
  */
 #include "../../codegen/cli/cli.h"
 
@@ -29,14 +29,15 @@ typedef enum Kind { INTERPRETED, GENERIC, PROFILED } Kind;
 static const char *const kind_names[] = { "run", "generic", "program" };
 
 typedef struct Call {
-	const char *method, *error, *said;       /* error: null: it returns; said: "" when nothing is printed */
+	const char *method, *error, *said;       /* error: null if the call returns.  said: "" if nothing is printed. */
 	bool fresh, profiled;
-	bool strict, traced;       /* profiled: specialized code answers; the error is compared with its traceback */
+	/* strict: specialized code must answer if profiled.  traced: the error is compared with its traceback. */
+	bool strict, traced;
 	RtArrays in, out;                        /* parts of the case's arrays */
 } Call;
 
 typedef struct Case {
-	const char *name, *dir;                  /* dir: a temporary folder with the runtime's headers */
+	const char *name, *dir;                  /* dir: temporary folder that contains the runtime's headers */
 	RtArrays arrays;
 	Vec(Call) calls;
 	Texts methods;
@@ -44,17 +45,17 @@ typedef struct Case {
 
 typedef struct Route { const Case *c; Kind kind; int level; } Route;
 
-/* What a way calls: an instance and its methods. */
+/* An instance and its methods, as a way calls them. */
 typedef struct Callee {
 	RtCx *rt;
 	Cx *cx;
-	Module *module;                          /* interpreted */
+	Module *module;                          /* if interpreted */
 	Vec(Function *) fn;
 	IValue self;
-	const RtProgram *program;                /* compiled; or null */
+	const RtProgram *program;                /* if compiled; else null */
 } Callee;
 
-_Alignas(64) char kiln_weights[MOST_WEIGHTS];    /* the program's: its text wants them as a symbol */
+_Alignas(64) char kiln_weights[MOST_WEIGHTS];    /* weights of the program, whose text needs this symbol */
 
 /* ---- what main.c would bring ------------------------------------------------------------------------------------- */
 
@@ -79,7 +80,8 @@ cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_
 
 /* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
-/* The arrays below `prefix.`; with `whole` those named prefix and below it, their names kept. */
+/* Returns the arrays below `prefix.`.  If `whole`, returns the one named prefix and those below it, with unchanged
+ * names. */
 static RtArrays
 below(Cx *cx, const RtArrays *all, const char *prefix, bool whole)
 {
@@ -93,7 +95,7 @@ below(Cx *cx, const RtArrays *all, const char *prefix, bool whole)
 		if (strncmp(key, prefix, n) || (key[n] != '.' && (!whole || key[n])))
 			continue;
 		part.at[part.n] = all->at[i];
-		slash = strchr(key, '.');                /* behind the call's number */
+		slash = strchr(key, '.');                /* the part after the call's number */
 		part.at[part.n++].key = whole ? key + (slash - key) + 1 : key + n + 1;
 	}
 	return part;
@@ -144,7 +146,7 @@ read_case(Cx *cx, void *arg)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* The last line of what PyTorch raised: for messages. */
+/* Returns the last line of PyTorch's error, for messages. */
 static const char *
 said_last(const char *text)
 {
@@ -192,7 +194,7 @@ same_result(RtCx *rt, IValue result, const RtArrays *want, Buf *why)
 	return same;
 }
 
-/* PyTorch's text ends with the class and the message. */
+/* Compares the error.  PyTorch's text ends with the class and the message. */
 static bool
 same_error(const RtCx *rt, const Call *call, Buf *why)
 {
@@ -366,7 +368,7 @@ interpret(Cx *cx, const Route *w)
 	call_all(&e, w);
 }
 
-/* The inputs of a call as a file for the profiling run. */
+/* Writes the inputs of a call as a file for the profiling run.  Returns its path. */
 static const char *
 input_file(Cx *cx, const Case *c, int i)
 {
@@ -469,7 +471,8 @@ try_way(Cx *cx, Route *w)
 	return false;
 }
 
-/* Programs take most of the time: in thousands of cases their levels may take turns.  turn < 0: all. */
+/* Must this way run?  Programs take most of the time, so with thousands of cases their levels take turns.  A negative
+ * turn runs all. */
 static bool
 is_turn(Kind kind, int level, int turn)
 {
@@ -477,7 +480,7 @@ is_turn(Kind kind, int level, int turn)
 	       (kind == GENERIC ? level == turn / 2 % LEVELS : level % 2 == turn % 2);
 }
 
-/* How many ways differ. */
+/* Returns the number of ways that differ. */
 static int
 try_case(Cx *cx, const char *dir, const char *name, const char *word, int turn)
 {
@@ -500,7 +503,7 @@ try_case(Cx *cx, const char *dir, const char *name, const char *word, int turn)
 	return failed;
 }
 
-/* A case has an arena of its own: thousands come one after the other. */
+/* Runs a case in an arena of its own, since there are thousands of cases. */
 static int
 one_case(const char *dir, const char *path, const char *word, int turn)
 {

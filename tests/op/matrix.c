@@ -1,15 +1,14 @@
-/* tests/op/matrix.c - the operator matrix: every recorded call of an operator against PyTorch's answer
+/* tests/op/matrix.c - the operator matrix: compares every recorded call of an operator with PyTorch's answer
  *
- *     matrix tests/op [WORD]        all calls, or those whose line in calls.txt contains WORD
+ *    matrix tests/op [WORD]        all calls, or those whose line in calls.txt contains WORD
  *
- * calls.pt has a method per line of calls.txt, calls.npz the values (record.py makes them).  Each call is run by the
- * interpreter four ways: on the recorded arguments, which must give the recorded answer, or raise where PyTorch raised;
- * on arguments of which all, one, or all but one have no data, which must give the result's dtype, sizes and strides or
- * say that they depend on data; and in other layouts of the arguments, which must give the answer of contiguous ones.
+ * calls.pt has a method for each line of calls.txt, calls.npz the values (record.py makes them). The interpreter runs
+ * each call in four ways. On the recorded arguments it must give the recorded answer, or raise where PyTorch raised. On
+ * arguments of which all, one, or all but one have no data it must give the result's dtype, sizes and strides, or
+ * report that they depend on data. With other layouts of the arguments it must give the answer of contiguous ones.
  *
- * With tests/faults/alloc.so preloaded another thing is tried: each allocation of a call fails in its turn; of every
- * 16th call, or of those with WORD (":" is in all).
- */
+ * With tests/faults/alloc.so preloaded it tests something else: each allocation of a call fails in turn, for every 16th
+ * call, or for those with WORD (":" is in all). */
 #include "bare.h"
 
 #include <dlfcn.h>
@@ -28,11 +27,11 @@ typedef struct Matrix {
 	RtCx     rt;
 	RtArrays pool;
 	const RtCode *code;
-	const char *line;        /* the call's */
-	int      index;          /* of the line */
+	const char *line;        /* line of the call in calls.txt */
+	int      index;          /* number of this line */
 	int      passed, failed, types, unknown, layouts;
-	void   (*fault_next)(long n, long *counted, long *blocks);       /* of alloc.so, or null */
-	struct { int allocation, tried, failed; } *faults;       /* shared by processes */
+	void   (*fault_next)(long n, long *counted, long *blocks); /* function of alloc.so; null if it is not loaded */
+	struct { int allocation, tried, failed; } *faults;       /* counts that the processes share */
 } Matrix;
 
 static void
@@ -44,7 +43,7 @@ failed(Matrix *m, const char *how, const char *why)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* KEY DTYPE SIZES OFFSET -> an array; returns what follows it. */
+/* Reads an array: KEY DTYPE SIZES OFFSET. Returns the text after it. */
 static const char *
 read_array(Matrix *m, const char *s, RtArrays *to)
 {
@@ -80,7 +79,7 @@ read_arrays(Matrix *m, const char *s, RtArrays *to)
 		s = read_array(m, s, to);
 }
 
-/* The n-th part between tabs. */
+/* Returns the n-th part of a line, between tabs. */
 static const char *
 part_of(const char *line, int n)
 {
@@ -97,7 +96,7 @@ copy_in(Matrix *m, RtTensor *to, RtTensor *from)
 	return to && !rt_copy_into(&m->rt, to, from) ? to : NULL;
 }
 
-/* A new reference: the elements of t in another layout; t itself where that is none. */
+/* Returns a new reference to the elements of t in another layout. Returns t itself if it has no such layout. */
 static RtTensor *
 laid_out(Matrix *m, RtTensor *t, char how)
 {
@@ -124,7 +123,7 @@ laid_out(Matrix *m, RtTensor *t, char how)
 		rt_tensor_release(base);
 		return copy_in(m, r, t);
 	}
-	for (int i = 0, step = 1; i < n; i++) {              /* fastest dims first: 0, 1, ... or 1, 3, 2, 0 */
+	for (int i = 0, step = 1; i < n; i++) { /* order of the dims, the fastest first: 0, 1, ... or 1, 3, 2, 0 */
 		const int d = how == 't' ? i : "\1\3\2\0"[i];
 		strides[d] = step;
 		step *= (int)dims[d];
@@ -190,7 +189,8 @@ check_answer(Matrix *m, IValue result, const RtArrays *want)
 	rt_arrays_free(&got);
 }
 
-/* Where some tensors have no data: the same type, or that it depends on data.  meta: the caller asks for types only. */
+/* Calls with some tensors lacking data: must return the same type, or report that it depends on data. meta: the caller
+ * asks for types only. */
 static void
 check_type(Matrix *m, const IValue *args, int n, IValue result, uint64_t bare, bool meta)
 {
@@ -258,8 +258,8 @@ check_layout(Matrix *m, char how, const IValue *args, int n)
 
 /* ---- no memory --------------------------------------------------------------------------------------------------- */
 
-/* Where the nth allocation fails, counted from here, the call answers or says that it has no memory, and gives back
- * what it took. False: there are not so many. */
+/* Lets the nth allocation from here fail. The call must answer or report lack of memory, and free its memory. Returns
+ * false if it makes fewer allocations. */
 static bool
 run_without(Matrix *m, const IValue *args, int n, int nth)
 {
@@ -283,7 +283,7 @@ run_without(Matrix *m, const IValue *args, int n, int nth)
 	return after - before >= nth;
 }
 
-/* In a process of its own, for an operator that crashes, and as text that finds no room ends the process. */
+/* Runs in a process of its own, since an operator may crash, and text that cannot be allocated ends the process. */
 static void
 check_without(Matrix *m, const IValue *args, int n)
 {
@@ -354,7 +354,7 @@ check_call(Cx *cx, void *arg)
 		rt_arrays_free(&in);
 		return;
 	}
-	for (int i = 0; i < n; i++)                          /* what is written in place stays here */
+	for (int i = 0; i < n; i++) /* writes in place must not change the recorded arguments */
 		fresh[i] = laid_out_value(m, args[i], 0, true);
 	if (run(m, fresh, n, &result)) {
 		if (raises && m->rt.status == RT_ERROR)

@@ -1,12 +1,11 @@
-/* tests/op/rows.c - every operator row with a kernel on tensors without data
+/* tests/op/rows.c - calls every operator that has a kernel on tensors without data
  *
- *     rows [ROW [TRIALS]]
+ *    rows [ROW [TRIALS]]
  *
- * The code that finds sizes of dynamic specializations runs kernels on tensors of which some have no data.  A row is
- * called on random arguments of its schema's types, first with data.  Then all tensors, each one, and all but each one
- * have none, with cx->meta and without: the call must give the same dtypes, sizes and strides, or end with an error.
- * Where the call with data gave an answer, the error must be that the answer depends on data.
- */
+ * To find the sizes of dynamic specializations, programs run kernels on tensors of which some have no data.  An
+ * operator is called on random arguments of its schema's types, first with data.  Then all tensors, each one, and all
+ * but each one have no data, with cx->meta and without.  The call must return the same dtypes, sizes and strides, or
+ * end with an error.  If the call with data gave an answer, the error must be that the answer depends on data. */
 #include "bare.h"
 
 #include <signal.h>
@@ -23,13 +22,13 @@ typedef struct Rows {
 	Op      *op;
 	const Schema *schema;
 	uint64_t random;
-	int64_t  dims[MOST_RANK];        /* sizes of the trial's tensors */
+	int64_t  dims[MOST_RANK];        /* sizes that the trial's tensors have */
 	int      rank;
 	RtDtype  dtype;
 	int      answers, types, unknown, errors, failed, called, never;
 } Rows;
 
-/* For the signal handler */
+/* Name of the operator that runs, for the signal handler. */
 static const char *running;
 
 static void
@@ -51,7 +50,7 @@ failed(Rows *r, const char *how, uint64_t bare, bool meta)
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
-/* A number below n. */
+/* Returns a random number below n. */
 static int
 below(Rows *r, int n)
 {
@@ -83,7 +82,7 @@ any_tensor(Rows *r)
 		dims[i] = below(r, 8) ? r->dims[r->rank - rank + i] : 1;
 	t = rt_tensor_new(&r->rt, dtype, rank, dims);
 	fill(r, t);
-	if (rank > 1 && !below(r, 6)) {                      /* the last two dims change places */
+	if (rank > 1 && !below(r, 6)) {                      /* exchanges the last two dims */
 		int64_t strides[MOST_RANK], swap = dims[rank - 1];
 
 		memcpy(strides, t->strides, sizeof *strides * (size_t)rank);
@@ -121,7 +120,7 @@ any_int(Rows *r, const Arg *a)
 	return rt_int(below(r, 8) ? below(r, 4) : -1);
 }
 
-/* False: there is no value of the type here. */
+/* Makes a random value of the type.  Returns false if there is none. */
 static bool
 any_value(Rows *r, const Arg *a, const Type *type, IValue *out)
 {
@@ -172,7 +171,7 @@ arguments(Rows *r, IValue *args)
 	r->dtype = dtypes[below(r, 7)];
 	for (int i = 0; i < r->rank; i++)
 		r->dims[i] = below(r, 10) ? below(r, 2) + 2 : below(r, 2);
-	if (below(r, 2))                                     /* all alike: square matrices, channels as wide as rows */
+	if (below(r, 2)) /* all sizes are equal, as in square matrices */
 		for (int i = 1; i < r->rank; i++)
 			r->dims[i] = r->dims[0];
 	for (int i = 0; i < r->schema->nargs; i++) {
@@ -188,7 +187,7 @@ arguments(Rows *r, IValue *args)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* The row's kernel by the interpreter, as the only instruction of a code. */
+/* Calls the operator's kernel through the interpreter, as the only instruction of a code. */
 static int
 call(Rows *r, const IValue *args, IValue *out)
 {
@@ -215,7 +214,7 @@ call(Rows *r, const IValue *args, IValue *out)
 	return rt_run(&r->rt, &code, args, out);
 }
 
-/* real: results of the call with data; null: it raised. */
+/* real: results of the call with data.  Null if it raised. */
 static void
 call_bare(Rows *r, const IValue *args, const IValue *real, uint64_t bare, bool meta)
 {

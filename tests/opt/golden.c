@@ -1,10 +1,9 @@
 /*
  * Golden tests of passes: golden [-u] FILE.ir... (tests/golden.h)
  *
- * A test is one file: what it shows, the passes to run, the graph before, a line of three dashes, the graph after.
- *     # A write through a view of a live tensor is kept.
- *     # passes: dce
- * Every graph is also printed, read and printed again, which must change nothing.
+ * A test is one file: a comment, the passes to run, the graph before, a line of three dashes, the graph after. |   # A
+ * write through a view of a live tensor is kept. |   # passes: dce Every graph is also printed, read and printed again.
+ * Both texts must be equal.
  */
 #include "../golden.h"
 #include "../../opt/opt.h"

@@ -1,11 +1,10 @@
-/* tests/oracle/methods.c - many methods of one archive, in one process each but loaded once
+/* tests/oracle/methods.c - runs many methods of one archive, which is loaded once
  *
- *     methods FOLDER NAME... < /dev/null      FOLDER/model.pt; NAME.in.npz -> NAME.got.npz
+ *    methods FOLDER NAME... < /dev/null      FOLDER/model.pt; NAME.in.npz -> NAME.got.npz
  *
- * For each name one line: its name, the status that `kiln run` would end with (128 + signal after a crash), the
- * message. A fork per method keeps what one does from the next.  tests/oracle/opinfo.py calls this, 50 times faster
- * than kiln.
- */
+ * For each name prints one line: its name, the exit status that `kiln run` would have (128 + signal after a crash), the
+ * message. Each method runs in a forked process, so that none affects the next. tests/oracle/opinfo.py calls this,
+ * since it is 50 times faster than kiln. */
 #include "../../opt/opt.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Places in the arena: no two that are alive together overlap; the arena is as small as its bound where it can be. */
+/* Offsets in the arena: no two buffers that live at the same time overlap, and the arena is as small as its lower bound
+ * if possible. */
 #include "../../codegen/program/program.h"
 
 #include <setjmp.h>
@@ -18,7 +19,7 @@ add(Lives *l, int64_t bytes, int first, int last)
 	l->n++;
 }
 
-/* Places them; all that must hold of any plan.  How large the arena is. */
+/* Computes the offsets and checks all properties of a plan.  Returns the size of the arena. */
 static int64_t
 place(Lives *l)
 {
@@ -47,7 +48,8 @@ place(Lives *l)
 	return end;
 }
 
-/* Lives of known shapes: what is alive at one step is all that the arena needs. */
+/* Live ranges of known shapes.  `least` is the size of the buffers that live at one step, which the arena must not
+ * exceed. */
 static const struct { const char *what; int64_t least; struct { int64_t bytes; int first, last; } b[12]; } table[] = {
 	{ "nothing", 0, { { 0 } } },
 	{ "one", 640, { { 640, 0, 0 } } },
@@ -91,7 +93,8 @@ random_below(uint64_t *x, int64_t n)
 	return (int64_t)(*x >> 33) % n;
 }
 
-/* Random ones, most of them short as in networks; together they may not need much more than their bounds. */
+/* Random live ranges, most of them short as in networks.  Together the arenas may not exceed their lower bounds by
+ * much. */
 static void
 random_lives(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Counts what a program asks of the system's memory: preloaded, it says at the end how many calls of malloc, calloc,
- * realloc, aligned_alloc and mmap there were, in the file that KILN_COUNT names.
+ * A library to preload that counts allocations: at the end it writes the number of calls of malloc, calloc, realloc,
+ * aligned_alloc and mmap to the file that KILN_COUNT names.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,7 @@
-/* tests/rt/args.c - arrays become arguments by their declared types, and results become arrays again
- */
+/* tests/rt/args.c - conversion of arrays to arguments by their declared types, and of results to arrays */
 #include "test.h"
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no tensor is quantized here */
 
 #define T(kind_, n_, ...) { .kind = TYPE_##kind_, .n = n_, .of = (const RtType *const[]){ __VA_ARGS__ } }
 
@@ -177,7 +176,7 @@ dicts(void **state)
 	rt_release(v);
 }
 
-/* A value written, read from a file, and read back as its type is itself. */
+/* A value that is written, read from the file, and converted to its type equals itself. */
 static void
 round_trip(void **state)
 {

@@ -1,5 +1,4 @@
-/* tests/rt/compare.c - what --selfcheck and kiln check call the same
- */
+/* tests/rt/compare.c - values that --selfcheck and kiln check treat as equal */
 #include "test.h"
 
 #include <math.h>
@@ -12,7 +11,8 @@ put(RtTensor *t, int64_t i, double x)
 	rt_cast((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes, RT_f64, &x, 1);
 }
 
-/* Is a tensor the same whose numbers are `size` and -`size` in turn, but the first is `want` here and `got` there? */
+/* Are two tensors equal whose numbers are alternately `size` and -`size`, except that the first number is `want` in one
+ * and `got` in the other? */
 static bool
 same(RtCx *cx, RtDtype dtype, double size, double want, double got)
 {
@@ -33,7 +33,7 @@ same(RtCx *cx, RtDtype dtype, double size, double want, double got)
 	return is;
 }
 
-/* What is near zero is as exact as the tensor's largest number, and no more. */
+/* The tolerance of a number near zero depends on the tensor's largest number. */
 static void
 near_zero(void **state)
 {
@@ -49,7 +49,7 @@ near_zero(void **state)
 	assert_false(same(cx, RT_f64, 1e6, 0, 5e-2));
 }
 
-/* Is it the same where one number is `large` and another one, which should be 1, is `got`? */
+/* Are two tensors equal that contain `large`, and 1 in one and `got` in the other? */
 static bool
 others(RtCx *cx, double large, double got)
 {
@@ -65,7 +65,7 @@ others(RtCx *cx, double large, double got)
 	return is;
 }
 
-/* One large number excuses the others by 2e-5 of it, one that is infinite by nothing. */
+/* One large number allows others an error of 2e-5 of its size.  An infinite one allows no error. */
 static void
 outliers(void **state)
 {
@@ -97,7 +97,7 @@ same_text(const char *got, const char *want)
 	return is;
 }
 
-/* Printed: the last digit of a floating number may differ, and how wide columns are; nothing else. */
+/* Texts are equal if they differ only in the last digit of floating numbers and in the widths of columns. */
 static void
 texts(void **state)
 {

@@ -1,13 +1,12 @@
-/* tests/rt/inflate.c - what deflate makes comes back; streams that lie are refused, and nothing is written past the
- * output
- */
+/* tests/rt/inflate.c - inflating deflated data returns the original.  Invalid streams are refused, and nothing is
+ * written past the output */
 #include "test.h"
 
 #include <zlib.h>
 
 enum { ROOM = 64 };
 
-/* A stream as it is written: bits from the lowest on. */
+/* A stream that is being written, from the lowest bit of each byte on. */
 typedef struct Stream { unsigned char at[1024]; int bits; } Stream;
 
 static void
@@ -17,7 +16,7 @@ put(Stream *s, unsigned value, int n)
 		s->at[s->bits / 8] = (unsigned char)(s->at[s->bits / 8] | (value >> i & 1) << s->bits % 8);
 }
 
-/* A code: from its highest bit on. */
+/* Writes a code from its highest bit on. */
 static void
 put_code(Stream *s, unsigned code, int n)
 {
@@ -25,7 +24,7 @@ put_code(Stream *s, unsigned code, int n)
 		put(s, code >> n & 1, 1);
 }
 
-/* A symbol in fixed codes. */
+/* Writes a symbol in fixed codes. */
 static void
 put_fixed(Stream *s, int symbol)
 {
@@ -39,7 +38,8 @@ put_fixed(Stream *s, int symbol)
 		put_code(s, 0xc0 + (unsigned)(symbol - 280), 8);
 }
 
-/* It gives these n bytes, or, null, is refused; what lies around the output stays. */
+/* Inflates the stream.  It must give these n bytes or, if want is null, be refused.  Memory around the output must not
+ * change. */
 static void
 check(const Stream *s, const char *want, int n, const char *what, size_t row)
 {
@@ -57,8 +57,8 @@ check(const Stream *s, const char *want, int n, const char *what, size_t row)
 	assert_true(right);
 }
 
-/* One fixed block of these symbols, -1 at the end; of a length's extra bits none, of its distance the code that
- * follows. */
+/* Makes one fixed block of these symbols, ended by -1.  Lengths have no extra bits.  The code of a distance follows
+ * that of its length. */
 static Stream
 fixed(const int *symbol)
 {
@@ -79,19 +79,19 @@ test_fixed(void **state)
 {
 	static const struct { int symbol[8]; const char *gives; int n; } row[] = {
 		{ { 'a', 'b', 256, -1 }, "ab", 2 },
-		{ { 'a', 'b', 257, 1, 256, -1 }, "ababa", 5 },           /* three bytes from two back */
-		{ { 'a', 'b', 257, 2, 256, -1 }, NULL, 5 },              /* from three back, where there are two */
-		{ { 257, 0, 256, -1 }, NULL, 3 },                        /* from before the first */
+		{ { 'a', 'b', 257, 1, 256, -1 }, "ababa", 5 },           /* copies three bytes from a distance of two */
+		{ { 'a', 'b', 257, 2, 256, -1 }, NULL, 5 }, /* copies from a distance of three after two bytes */
+		{ { 257, 0, 256, -1 }, NULL, 3 },                        /* copies from before the first byte */
 		{ { 'a', 257, 0, 256, -1 }, "aaaa", 4 },
-		{ { 'a', 257, 0, 256, -1 }, NULL, 3 },                   /* one more than there is room for */
-		{ { 'a', 257, 0, 256, -1 }, NULL, 5 },                   /* one less than was said */
+		{ { 'a', 257, 0, 256, -1 }, NULL, 3 },                   /* one byte more than the buffer holds */
+		{ { 'a', 257, 0, 256, -1 }, NULL, 5 },                   /* one byte less than declared */
 		{ { 'a', 'b', 256, -1 }, NULL, 1 },
 		{ { 'a', 'b', 256, -1 }, NULL, 3 },
-		{ { 'a', 286, 0, 256, -1 }, NULL, 1 },                   /* symbols and distances that are none */
+		{ { 'a', 286, 0, 256, -1 }, NULL, 1 },                   /* invalid symbols and distances */
 		{ { 'a', 287, 0, 256, -1 }, NULL, 1 },
 		{ { 'a', 257, 30, 256, -1 }, NULL, 4 },
 		{ { 'a', 257, 31, 256, -1 }, NULL, 4 },
-		{ { 'a', 'b', -1 }, NULL, 2 },                           /* no end */
+		{ { 'a', 'b', -1 }, NULL, 2 },                           /* no end symbol */
 	};
 
 	(void)state;
@@ -102,7 +102,7 @@ test_fixed(void **state)
 	}
 }
 
-/* A distance that is none, where there is enough behind for whatever it may be read as. */
+/* An invalid distance, after enough bytes for any value that a reader might take it for. */
 static void
 test_far(void **state)
 {
@@ -129,7 +129,7 @@ test_far(void **state)
 	free(out);
 }
 
-/* A length that is none, whatever it may be read as. */
+/* An invalid length, with room for any value that a reader might take it for. */
 static void
 test_long(void **state)
 {
@@ -168,10 +168,11 @@ test_stored(void **state)
 	}
 }
 
-/* Lengths of the codes of code lengths, and what is said with them: symbols of two bits, with their extra bits. */
+/* Numbers of codes, and the symbols that encode the code lengths, with their extra bits. */
 typedef struct Lengths { int nliteral, ndistance; struct { int symbol, extra; } say[12]; } Lengths;
 
-/* A dynamic block: code lengths 0, 1, 16 (repeat) and 18 (many zeros) have codes of two bits each. */
+/* Makes a dynamic block, in which the code lengths 0, 1, 16 (repeat) and 18 (many zeros) have codes of two bits
+ * each. */
 static Stream
 dynamic(const Lengths *l)
 {
@@ -200,7 +201,7 @@ dynamic(const Lengths *l)
 static void
 test_dynamic(void **state)
 {
-	/* 'a' and the end have one bit each, one distance has one */
+	/* Codes of one bit each for 'a', for the end, and for one distance. */
 	static const Lengths fine = { 257, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 1, 0 },
 		{ -1, 0 } } };
 	static const struct { const char *what; Lengths l; } wrong[] = {
@@ -222,7 +223,7 @@ test_dynamic(void **state)
 	put(&s, 1, 1);
 	check(&s, "aa", 2, "what is fine", 0);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		/* Some of it might be read as "aa", and an end. */
+		/* Some of these bits might be read as "aa" and an end. */
 		for (unsigned data = 0; data < 8; data++) {
 			s = dynamic(&wrong[i].l);
 			put(&s, data, 3);
@@ -231,7 +232,8 @@ test_dynamic(void **state)
 		}
 }
 
-/* What zlib packs, at every level and strategy: few symbols and all, codes of up to 15 bits, matches near and far. */
+/* Data that zlib packs, at every level and strategy: few symbols and all, codes of up to 15 bits, short and long
+ * distances. */
 static void
 test_zlib(void **state)
 {

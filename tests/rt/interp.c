@@ -2,7 +2,7 @@
  */
 #include "test.h"
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no tensor is quantized here */
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
@@ -101,10 +101,10 @@ loop(void **state)
 	cx->steps = 20;
 	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
 	assert_string_equal(cx->message, "step limit reached");
-	assert_int_equal(rt_run(cx, &none, &arg, &out), RT_ERROR);          /* none is left */
+	assert_int_equal(rt_run(cx, &none, &arg, &out), RT_ERROR);          /* no memory is left over */
 	cx->steps = 20;
 	assert_int_equal(rt_run(cx, &none, &arg, &out), RT_OK);
-	assert_int_equal(out.u.i, 0);                                       /* its condition is false at first */
+	assert_int_equal(out.u.i, 0);                                       /* the loop's condition is false at first */
 	cx->steps = -1;
 }
 
@@ -144,7 +144,7 @@ calls(void **state)
 	assert_int_equal(cx->depth, 0);
 }
 
-/* f(x) calls itself for ever */
+/* f(x) calls itself endlessly */
 static void
 recursion(void **state)
 {
@@ -207,7 +207,7 @@ traceback(void **state)
 		"               ~~~~~~ <--- HERE\n");
 }
 
-/* with-scopes: the handler runs, then the error goes on */
+/* with-scopes: the handler runs, then the error propagates */
 static void
 scopes(void **state)
 {
@@ -240,7 +240,7 @@ scopes(void **state)
 	rt_release(arg);
 }
 
-/* any number of them: each one's handler runs */
+/* Any number of with-scopes: each one's handler runs. */
 static void
 many_scopes(void **state)
 {
@@ -298,7 +298,7 @@ containers(void **state)
 	rt_release(arg[1]);
 }
 
-/* forks fib(n) 40 times and waits in turn: on no, on three threads */
+/* Forks fib(n) 40 times and waits for the tasks in turn, on no and on three threads. */
 static void
 forks(void **state)
 {
@@ -324,13 +324,13 @@ forks(void **state)
 			assert_int_equal(out.u.i, 144);
 			rt_release(future[i]);
 		}
-		rt_release(future[39]);                 /* never waited for */
+		rt_release(future[39]);                 /* this task was never waited for */
 		rt_drain(cx);
 	}
 	assert_int_equal(rt_threads(cx, 1), RT_OK);
 }
 
-/* Forked calls draw what one call would have drawn, each number once. */
+/* Forked calls draw the same random numbers as one call would, each number once. */
 static void
 fork_draws(void **state)
 {
@@ -405,7 +405,7 @@ attribute(RtCx *cx, IValue object, int i, IValue *out)
 	return rt_body_get(cx, (RtWhat){ .n = i }, &object, 1, out, 1);
 }
 
-/* An attribute past the last, one that is not set, a method that nobody has. */
+/* Reads an attribute past the last one and one that is not set, and calls a method that no class has. */
 static void
 attributes(void **state)
 {
@@ -437,7 +437,7 @@ attributes(void **state)
 	rt_release(object);
 }
 
-/* What may be None is None until it is set. */
+/* An attribute that may be None is None until it is set. */
 static void
 unset_attributes(void **state)
 {
@@ -455,7 +455,7 @@ unset_attributes(void **state)
 	rt_release(object);
 }
 
-/* Tuples and lists of another length than is wanted, indices and slices past the end. */
+/* Tuples and lists of other lengths than expected, indices and slices past the end. */
 static void
 lengths(void **state)
 {
@@ -473,7 +473,7 @@ lengths(void **state)
 		{ RT_DO_TUPLE_SLICE, 1, 1 << 16 | 3, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 1 << 16 | 9, true, NULL },
 		{ RT_DO_TUPLE_SLICE, 1, 2 << 16 | 4, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 5 << 16 | 9, true, NULL },
 	};
-	static const int64_t parts[] = { 2, 2, 1, 0 };               /* of the slices */
+	static const int64_t parts[] = { 2, 2, 1, 0 };               /* lengths of the slices */
 	RtCx *cx = *state;
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -500,7 +500,7 @@ lengths(void **state)
 	}
 }
 
-/* A call with another number of arguments than the code takes. */
+/* Calls code with a wrong number of arguments. */
 static void
 arguments(void **state)
 {
@@ -523,7 +523,7 @@ arguments(void **state)
 	}
 }
 
-/* resumes sum()'s loop with i = 98, s = 0 */
+/* Resumes sum()'s loop with i = 98, s = 0. */
 static void
 resume(void **state)
 {
@@ -543,7 +543,8 @@ resume(void **state)
 	assert_int_equal(reg[0].u.i, 197);
 }
 
-/* Behind a with-scope, inside it and inside of two: only those that are open there have their handlers run. */
+/* Resumes after a with-scope, inside it and inside of two.  Only the handlers of scopes that are open at that point
+ * run. */
 static void
 resume_in_scopes(void **state)
 {

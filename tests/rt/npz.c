@@ -1,5 +1,4 @@
-/* tests/rt/npz.c - .npz files: what is written is read, what is damaged is refused
- */
+/* tests/rt/npz.c - .npz files: written arrays are read back, damaged files are refused */
 #include "test.h"
 
 typedef struct File { unsigned char *at; long n; char path[64]; } File;
@@ -77,7 +76,7 @@ whole(void **state)
 
 	make(cx, &f);
 	assert_int_equal(rt_npz_read(cx, f.path, &a), RT_OK);
-	for (int d = 0; d < RT_NDTYPE; d++)              /* quantized tensors come back as their integers */
+	for (int d = 0; d < RT_NDTYPE; d++)              /* quantized tensors are read back as their integers */
 		if (rt_dtypes[d].category != '?' && rt_dtypes[d].category != 'Q')
 			assert_int_equal(rt_arrays_find(&a, rt_dtypes[d].torch)->dtype, d);
 	assert_string_equal(rt_arrays_find(&a, "text")->text->s, "text \xe2\x98\x83");
@@ -90,7 +89,8 @@ whole(void **state)
 	file_free(&f);
 }
 
-/* Every prefix of the file, and every byte changed in three ways: an error or, where nothing depends on it, success. */
+/* Reads every prefix of the file, and the file with every byte changed in three ways.  Gives an error, or success if
+ * nothing depends on the byte. */
 static void
 damaged(void **state)
 {
@@ -137,7 +137,7 @@ little(unsigned char *p, uint32_t v, int n)
 		p[i] = (unsigned char)(v >> 8 * i);
 }
 
-/* The bytes of f as the stored member x.npy. */
+/* Makes a file with the bytes of f as the stored member x.npy. */
 static void
 wrap(File *f)
 {
@@ -239,12 +239,13 @@ headers(void **state)
 
 /* ---- one thing wrong with an archive that is right without it ---- */
 
-/* Where things are in what wrap() makes; from the end where negative. */
+/* Offsets in the files that wrap() makes.  Negative ones count from the end. */
 enum { DATA = 35, ENTRY = -73, END = -22 };
 
 typedef struct Change { const char *header, *data; int n, at, size; uint32_t value; const char *error; } Change;
 
-/* Reads an array of this header and data with one field of the archive changed; the error without the file's name. */
+/* Reads an array of this header and data from an archive with one changed field.  Returns the error without the file's
+ * name. */
 static const char *
 read_changed(RtCx *cx, RtArrays *a, const Change *c)
 {
@@ -257,7 +258,7 @@ read_changed(RtCx *cx, RtArrays *a, const Change *c)
 	wrap(&f);
 	if (c->size)
 		little(f.at + (c->at < 0 ? f.n : 0) + c->at, c->value, c->size);
-	if (c->at >= DATA)                           /* of the member: its sum is right */
+	if (c->at >= DATA)                           /* a byte of the member, so its CRC is corrected */
 		little(f.at + f.n + ENTRY + 16, rt_crc32(f.at + DATA, f.n - 35 - 51 - 22), 4);
 	save(&f, f.n);
 	fd = rt_npz_read(cx, f.path, a);
@@ -275,7 +276,7 @@ archives(void **state)
 		{ I2, "\1\0\2\0", 4, 0, 0, 0, NULL },
 		{ I2, "\1\0\2\0", 4, DATA + 6, 1, 4, "'x' is no .npy array" },                    /* its version */
 		{ I2, "\1\0\2\0", 4, DATA + 7, 1, 1, "'x' is no .npy array" },
-		/* Longer than all. */
+		/* A header longer than the file. */
 		{ I2 "    ", "    ", 4, DATA + 8, 2, sizeof I2 - 1 + 9, "'x': the header of the .npy is damaged" },
 		{ U("<", "1"), "a\0\0\0", 4, 0, 0, 0, NULL },
 		{ U("<", "1"), "a\0\0\0\0", 5, 0, 0, 0, "'x': its type <U1 and its 5 bytes of data do not agree" },
@@ -285,11 +286,11 @@ archives(void **state)
 		{ I2, "\1\0\2\0", 4, END + 12, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
 		{ I2, "\1\0\2\0", 4, END + 10, 2, 2, "is no .npz file or damaged: its directory lies outside" },
 		{ I2, "\1\0\2\0", 4, END + 16, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
-		/* And no zip64 field. */
+		/* No zip64 field. */
 		{ I2, "\1\0\2\0", 4, ENTRY + 24, 4, 0xffffffff, "is no .npz file or damaged: sizes of an entry" },
-		/* A longer name. */
+		/* A name longer than the entry. */
 		{ I2, "\1\0\2\0", 4, ENTRY + 28, 2, 6, "is no .npz file or damaged: an entry of its directory" },
-		/* A zero in it. */
+		/* A name with a zero byte. */
 		{ I2, "\1\0\2\0", 4, ENTRY + 48, 1, 0, "is no .npz file or damaged: an entry of its directory" },
 		{ I2, "\1\0\2\0", 4, ENTRY + 8, 2, 1, "member 'x' is damaged: it is encrypted" },
 		{ I2, "\1\0\2\0", 4, ENTRY + 10, 2, 9, "member 'x' is damaged: it is neither stored nor deflated" },
@@ -313,7 +314,7 @@ archives(void **state)
 	}
 }
 
-/* A header that ends behind its member, in blanks that would do as its end: what lies there is not the member's. */
+/* A header that would end after its member, in blanks.  The bytes there do not belong to the member. */
 static void
 header_past_member(void **state)
 {
@@ -346,7 +347,7 @@ header_past_member(void **state)
 	}
 }
 
-/* Bools are 0 and 1, whatever the bytes; texts by either order. */
+/* Bools are 0 and 1, whatever the bytes are.  Texts are read in either byte order. */
 static void
 contents(void **state)
 {
@@ -364,7 +365,7 @@ contents(void **state)
 	rt_arrays_free(&a);
 }
 
-/* A member that says that few bytes become many is not believed; nor is a zip64 field that is too short. */
+/* A member whose few bytes claim to inflate to many is refused.  So is a zip64 field that is too short. */
 static void
 lies(void **state)
 {
@@ -388,7 +389,7 @@ lies(void **state)
 		little(d + 24, i < 3 ? 0xffffffff : 1u << 20, 4);
 		if (i == 3) {
 			little(d + 10, 8, 2);
-			memset(f.at + f.n, 0, 4000);         /* the file itself is large enough for it */
+			memset(f.at + f.n, 0, 4000);         /* the file itself is large enough */
 			f.n += 4000;
 		} else {
 			memmove(d + 51 + 12, d + 51, 22);
@@ -414,7 +415,7 @@ lies(void **state)
 static void
 deflated(void **state)
 {
-	/* raw deflate of "abcabcabc...": stored, fixed, dynamic codes; and wrong ones */
+	/* Raw deflate of "abcabcabc...": stored, fixed and dynamic codes, and invalid ones. */
 	static const struct { const char *in; int n; const char *out; } row[] = {
 		{ "\x01\x03\x00\xfc\xff" "abc", 8, "abc" },
 		{ "KLJN\x04#\x00", 7, "abcabcabc" },
@@ -438,7 +439,7 @@ deflated(void **state)
 	assert_int_equal(rt_crc32("123456789", 9), 0xcbf43926);
 }
 
-/* Numbers in texts: where they end, which are too large; a text may end before its zero. */
+/* Numbers in texts: where they end, and which are too large.  A text may end before its zero byte. */
 static void
 decimals(void **state)
 {

@@ -1,8 +1,7 @@
-/* tests/rt/select.c - the short way of selecting from a row answers as the algorithms that it stands for
- */
+/* tests/rt/select.c - the fast selection of keys from a row gives the same answer as the algorithms that it replaces */
 #include "test.h"
 
-#define SELECT_API static inline         /* that which is not called is no warning */
+#define SELECT_API static inline         /* static functions that are not called give no warning */
 #include "../../rt/ops/select_loops.h"
 
 enum { N = 5, VALUES = 4, LONG = 130 };
@@ -35,7 +34,7 @@ every_short_row(void **state)
 	}
 }
 
-/* Rows long enough that a heap selects: many equal keys, few, and none (59 is prime to 997, a prime). */
+/* Rows long enough for selection by a heap: with many, few and no equal keys (59 and 997 are primes). */
 static void
 long_rows(void **state)
 {

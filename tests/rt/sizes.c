@@ -1,10 +1,10 @@
-/* tests/rt/sizes.c - which sizes a dynamic specialization takes: ranges, numbers, ties, counts, places in the arena
- */
+/* tests/rt/sizes.c - the sizes that a dynamic specialization accepts: ranges, numbers, ties, counts, offsets in the
+ * arena */
 #include "test.h"
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no tensor is quantized here */
 
-/* def f(x): return x, without a number to compare: what is asked of sizes is asked of the symbols. */
+/* def f(x): return x, without observed numbers: only the symbols are checked. */
 static const uint32_t operand[] = { 0 };
 static const RtInsn insn[] = { { RT_DO_RETURN, 0, 1, 0, 0, 0 } };
 static const RtPlaceName place[1];
@@ -15,7 +15,7 @@ static const RtSizeExpr none[] = { { 0 } };
 static const uint16_t numbers[] = { 0 };
 static const int64_t range[][2] = { { 2, 100 }, { 2, 100 } };
 
-/* ceil(s0 / 4), and behind it ceil(3 * that * s1 / 5). */
+/* Two counts: ceil(s0 / 4), and ceil(3 * this * s1 / 5). */
 static const RtSizeCount counts[] = { { { 1, 0, 1, { 0 } }, 4 }, { { 3, 0, 2, { 2, 1 } }, 5 } };
 
 static const int64_t *
@@ -55,7 +55,8 @@ counted(void **state)
 	assert_int_equal(s[1], 7);
 	assert_int_equal(s[2], 3);
 	assert_int_equal(s[3], 13);
-	/* The places stand behind: 60 bytes first, the 52 that live with them behind these, the 12 beside the first. */
+	/* Offsets follow the counts: the buffer of 60 bytes is first, the one of 52 that lives at the same time comes
+	 * after it, the one of 12 has the first one's offset. */
 	assert_int_equal(s[4 + 1], 0);
 	assert_int_equal(s[4 + 2], 64);
 	assert_int_equal(s[4 + 0], 64);
@@ -64,7 +65,7 @@ counted(void **state)
 	assert_int_equal(ask(*state, &of, 9, 8)[1], 8);
 }
 
-/* Do all buffers lie in the arena, at addresses of vectors, and apart where they are alive together? */
+/* Are all buffers in the arena, at multiples of a vector's size, and disjoint if they live at the same time? */
 static void
 placed(void **state)
 {
@@ -97,7 +98,7 @@ placed(void **state)
 	}
 }
 
-/* A number that has no value, as it would be too large, is no count. */
+/* A number that overflows is no count. */
 static void
 too_large(void **state)
 {
@@ -114,7 +115,7 @@ too_large(void **state)
 	assert_null(ask(*state, &of, 7, 2));
 }
 
-/* def f(x): return x, where x is compared: its type, its sizes, whose storage it has. */
+/* def f(x): return x, where x is observed: its type, its sizes, and the storage that it shares. */
 static const uint32_t compared_operand[] = { 0, 1, 1 };
 static const RtInsn compared_insn[] = { { RT_DO_PROFILE, 0, 1, 1, 0, 0 }, { RT_DO_RETURN, 0, 1, 0, 2, 0 } };
 static const RtCode compared = { .name = "f", .insn = compared_insn, .operand = compared_operand, .place = place,
@@ -149,7 +150,7 @@ numbers_of_tensor(void **state)
 	assert_null(ask(*state, &many, 5, 6));
 }
 
-/* Two tensors in a tuple: sizes of both, neither of which has the storage of the other. */
+/* Two tensors in a tuple: observes the sizes of both, and that they do not share a storage. */
 static void
 numbers_of_tuple(void **state)
 {
@@ -166,7 +167,7 @@ numbers_of_tuple(void **state)
 	rt_release(t);
 }
 
-/* s0 is 1 more than a multiple of 4. */
+/* Requires that s0 is 1 more than a multiple of 4. */
 static void
 same_rest(void **state)
 {
@@ -179,7 +180,7 @@ same_rest(void **state)
 	assert_null(ask(*state, &of, 6, 5));
 }
 
-/* 2 * s1 = 3 * s0 - 4; ceil(s0 / 4) = s1 - 2. */
+/* Requires 2 * s1 = 3 * s0 - 4 and ceil(s0 / 4) = s1 - 2. */
 static void
 related(void **state)
 {
@@ -197,7 +198,7 @@ related(void **state)
 	assert_null(ask(*state, &of, 4, 4));
 }
 
-/* What is put last for a tensor is how many tensors ago its storage came. */
+/* The last number of a tensor is how many tensors ago its storage was seen.  0 if it was not seen before. */
 typedef struct Ages { RtSeen seen; int64_t last; } Ages;
 
 static void
@@ -214,7 +215,7 @@ age_of(Ages *a, IValue v)
 	return a->last;
 }
 
-/* Storages are found again among many, where the table has grown, and not where what came with them was forgotten. */
+/* A storage is recognised among many, also after the table has grown.  It is not recognised after it was forgotten. */
 static void
 storages(void **state)
 {
@@ -241,7 +242,7 @@ storages(void **state)
 		rt_release(x[i]);
 }
 
-/* What rt_see puts: numbers, and how many of each kind. */
+/* Numbers that rt_see reports, and how many of each kind. */
 typedef struct Put { RtSeen seen; int64_t number[16]; int n, of[3]; } Put;
 
 static void
@@ -253,7 +254,7 @@ keep_all(RtSeen *seen, int64_t number, RtSeenKind kind)
 	p->of[kind]++;
 }
 
-/* Sees a value, and compares how many numbers of each kind that puts. */
+/* Sees a value, and compares how many numbers of each kind are reported. */
 static Put
 puts_of(IValue v, int ints, int sizes, int fixed)
 {
@@ -268,7 +269,7 @@ puts_of(IValue v, int ints, int sizes, int fixed)
 	return p;
 }
 
-/* Strides and offset are numbers where a tensor's elements lie neither in rows nor channels last. */
+/* Strides and offset are observed if a tensor is neither contiguous nor channels last. */
 static void
 forms(void **state)
 {

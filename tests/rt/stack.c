@@ -1,13 +1,12 @@
-/* tests/rt/stack.c - calls end with a message before their stack does: of the first thread, other threads, forked
- * children and fibers
- */
+/* tests/rt/stack.c - calls end with a message before the stack overflows: on the first thread, other threads, forked
+ * children and fibers */
 #include "test.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no tensor is quantized here */
 
 enum { ENDLESS = 1 << 30, CANARY = 64 << 10, SMALL = 128 << 10, MIDDLE = 256 << 10, LARGE = 8 << 20 };
 
@@ -47,7 +46,7 @@ static const RtCode code = { .name = "f", .insn = insn, .operand = operand, .ker
 	.narg = 1, .nresult = 1 };
 const RtCode *const callee[] = { &code };
 
-/* Does f(n) answer? */
+/* Does f(n) return? */
 static bool
 answers(RtCx *cx, int64_t n)
 {
@@ -60,7 +59,7 @@ answers(RtCx *cx, int64_t n)
 	return right;
 }
 
-/* Does f(n) end with the message? */
+/* Does f(ENDLESS) end with the message? */
 static bool
 raises(RtCx *cx)
 {
@@ -73,7 +72,7 @@ raises(RtCx *cx)
 	return right && !cx->depth;
 }
 
-/* A context of the caller's, or a new one; depth: of calls that have to answer. */
+/* A trial in the caller's context, or a new one.  depth: number of nested calls that must work. */
 typedef struct Trial { RtCx *cx; int depth; bool right; } Trial;
 
 static void *
@@ -108,7 +107,7 @@ in_child(Trial t)
 
 typedef struct Forking { Trial here, child; bool right; } Forking;
 
-/* A thread's calls, then its child's, then its own again. */
+/* Calls in a thread, then in the child that it forks, then again in the thread. */
 static void *
 fork_here(void *arg)
 {
@@ -149,7 +148,7 @@ threads(void **state)
 	}
 }
 
-/* In the child, the thread that forked is the first one by its process id, but its stack is what it was. */
+/* In the child, the thread that forked is the first thread by its process id, but it keeps its stack. */
 static void
 children_of_threads(void **state)
 {
@@ -174,7 +173,7 @@ fiber(void)
 	try(on_fiber);
 }
 
-/* Runs the trial on a stack in memory that goes on below it, as malloc gives it: nothing there may change. */
+/* Runs the trial on a stack allocated by malloc.  Memory below the stack must not change. */
 static bool
 in_fiber(Trial *t, size_t bytes)
 {
@@ -196,7 +195,7 @@ in_fiber(Trial *t, size_t bytes)
 	return whole && t->right;
 }
 
-/* One context is called on the thread's own stack and on fibers in turn. */
+/* Calls one context on the thread's own stack and on fibers in turn. */
 static void *
 fibers_in_turn(void *arg)
 {

@@ -1,13 +1,13 @@
-/* tests/rt/step.c - steps of specialized code: what a kernel returns of planned memory, it owns afterwards
- */
+/* tests/rt/step.c - steps of specialized code: a kernel's result that is planned memory owns it afterwards */
 #include "test.h"
 
-const RtQuantized *const rt_quantized;         /* null: there are no quantized tensors here */
+const RtQuantized *const rt_quantized;         /* null, since no tensor is quantized here */
 
 enum { MANY = 40 };
 static const int64_t geometry[] = { 4, 1 };
 
-/* Each result is a view of an input, or the input itself; an input that is a list gives its elements, in a list. */
+/* Each result is a view of an input, or the input itself.  For an input that is a list, it is a list of its
+ * elements. */
 static int
 same(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -47,7 +47,7 @@ is_one(IValue v)
 		assert_true(((float *)(void *)rt_data(v.u.t))[i] == 1);
 }
 
-/* Runs a kernel as a step of `in` operands, which are made[], and `out` results, which are v[]. */
+/* Runs a kernel as a step of `in` operands, from made[], and `out` results, to v[]. */
 static int
 run_made(RtCx *cx, RtKernel *kernel, uint16_t in, uint16_t out, IValue *made, IValue *v)
 {
@@ -83,7 +83,7 @@ many_inputs(void **state)
 	rt_values_drop(out, MANY);
 }
 
-/* The list itself lives on, and a view that is returned twice stays one memory. */
+/* The list itself stays alive, and a view that is returned twice shares one memory. */
 static void
 lists(void **state)
 {
@@ -136,7 +136,7 @@ raises(RtCx *cx, const IValue *in, IValue *out)
 	return rt_raise(cx, "it fails");
 }
 
-/* A row's operands, and the steps behind one that fails do not run. */
+/* Operands of several steps.  Steps after one that fails do not run. */
 static void
 operands(void **state)
 {

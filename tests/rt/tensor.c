@@ -3,7 +3,7 @@
 #include "test.h"
 #include "../../rt/half.h"
 
-/* operands=result|clone of the first|dense, contiguous, channels last; each dims/strides */
+/* Format: operands=result|clone of the first|dense, contiguous, channels last.  Each tensor is dims/strides. */
 static const char *const layouts[] = {
 	"4,0,2,2/0,1,0,0=4,0,2,2/4,4,2,1|4,0,2,2/0,1,0,0|111",
 	"2,1,3/3,6,1;2,1,3/1,1,0=2,1,3/3,6,1|2,1,3/3,6,1|110",
@@ -57,7 +57,7 @@ ints(const char *s, const char *end, int64_t *v)
 	return n;
 }
 
-/* Reads dims/strides up to one of the bytes in `stop`; *s moves there. */
+/* Reads dims/strides up to one of the bytes in `stop`, and moves *s there. */
 static RtTensor *
 layout(RtCx *cx, const char **s, const char *stop)
 {
@@ -106,7 +106,7 @@ strides(void **state)
 static void
 promotion(void **state)
 {
-	/* a row for each of the first dtypes, -1: none; torch.promote_types */
+	/* torch.promote_types: a line for each of the first dtypes.  -1: there is none. */
 	enum { FIRST = RT_bf16 + 1 };
 	static const signed char want[FIRST][FIRST] = {
 		{ 0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, -1, -1, -1, 15 },
@@ -169,7 +169,7 @@ casts(void **state)
 		rt_cast(row[k].d, got, RT_f64, in, 12);
 		assert_memory_equal(got, row[k].want, 12 * (size_t)size);
 	}
-	for (unsigned h = 0; h < 65536; h++) {                  /* every half and bfloat16 comes back */
+	for (unsigned h = 0; h < 65536; h++) { /* every half and bfloat16 survives a conversion and back */
 		if ((h & 0x7c00) != 0x7c00 || !(h & 0x3ff))
 			assert_int_equal(rt_float_to_half(rt_half_to_float((uint16_t)h)), h);
 		if ((h & 0x7f80) != 0x7f80 || !(h & 0x7f))
@@ -186,7 +186,7 @@ is_rounded(uint32_t u)
 	assert_int_equal(half_bits(bf16_rounded(f)), half_bits(bf16_to_float(float_to_bf16(f))));
 }
 
-/* To a narrow type without going there: floats all over, and those beside and between two halves. */
+/* Conversions to a narrow type: all floats, and floats next to and between two halves. */
 static void
 roundings(void **state)
 {
@@ -198,7 +198,7 @@ roundings(void **state)
 			is_rounded(half_bits(half_to_float((uint16_t)h)) + 0xfff + i);
 			is_rounded((h << 16) + 0x7fff + i);
 		}
-	for (uint32_t fraction = 0; fraction < 1 << 14; fraction++)      /* below the least half, and to infinity */
+	for (uint32_t fraction = 0; fraction < 1 << 14; fraction++)      /* below the least half, and up to infinity */
 		for (uint32_t exponent = 100; exponent < 256; exponent++)
 			is_rounded(exponent << 23 | fraction << 9);
 }
@@ -214,7 +214,7 @@ counting(RtCx *cx, RtDtype d, int ndim, const int64_t *dims)
 	return t;
 }
 
-/* Transposed copies of all shapes around a tile, on one and on three threads. */
+/* Transposed copies of all shapes near the size of a tile, on one and on three threads. */
 static void
 copies(void **state)
 {
@@ -245,7 +245,7 @@ copies(void **state)
 	assert_int_equal(rt_threads(cx, 1), RT_OK);
 }
 
-/* t[1:] = t[:-1] moves, it does not smear */
+/* t[1:] = t[:-1] moves the elements; it does not repeat the first one. */
 static void
 overlap(void **state)
 {
@@ -310,7 +310,8 @@ limits(void **state)
 	rt_tensor_release(t);
 }
 
-/* A copy needs room for all of its source; a transpose onto itself is one; numbers that do not fit. */
+/* A copy needs room for the whole source.  A transpose onto itself is a copy, too.  Numbers that do not fit are
+ * refused. */
 static void
 checked(void **state)
 {
@@ -339,7 +340,7 @@ checked(void **state)
 	for (int i = 0; i < 9; i++)
 		assert_int_equal(((int64_t *)(void *)rt_data(t))[i], i % 3 * 3 + i / 3);
 	wide = rt_tensor_view(cx, one, 1, four, none, 2);
-	assert_int_equal(rt_fill(cx, wide, rt_int(50)), RT_OK);             /* one element, four times */
+	assert_int_equal(rt_fill(cx, wide, rt_int(50)), RT_OK);             /* one element with four indices */
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(((int64_t *)(void *)rt_data(one))[i], i == 2 ? 50 : i);
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -359,7 +360,8 @@ checked(void **state)
 	rt_tensor_release(wide);
 }
 
-/* What a copy has besides its elements: how they are quantized; a number's tensor says that it is one. */
+/* Properties of a tensor that a copy keeps besides the elements: its quantization, and whether it counts as a
+ * number. */
 static void
 marks(void **state)
 {
@@ -384,7 +386,7 @@ marks(void **state)
 	rt_tensor_release(t);
 }
 
-/* A write to weights makes a private copy that all views see. */
+/* A write to weights makes a private copy, which all views see. */
 static void
 readonly(void **state)
 {
@@ -400,7 +402,7 @@ readonly(void **state)
 	rt_tensor_release(w);
 }
 
-/* The least and the largest number that each type holds, and its name in the error of those beyond. */
+/* Least and largest number of each type, and its name in the error for numbers beyond. */
 static void
 numbers(void **state)
 {
@@ -438,7 +440,7 @@ numbers(void **state)
 				 rt_kind(row[i].d) == 'I' ? RT_ERROR : RT_OK);
 		rt_clear_error(cx);
 	}
-	assert_int_equal(rt_check_number(cx, rt_int(-1), RT_u64), RT_OK);               /* as PyTorch: all ones */
+	assert_int_equal(rt_check_number(cx, rt_int(-1), RT_u64), RT_OK); /* as in PyTorch: all bits are ones */
 	assert_int_equal(rt_check_number(cx, rt_double(0x1.fffffffffffffp1023), RT_f64), RT_OK);
 	assert_int_equal(rt_check_number(cx, rt_double(1e300), RT_b8), RT_OK);
 }

@@ -1,5 +1,4 @@
-/* tests/rt/test.h - what the tests of rt share: cmocka, and a context that must be empty at the end
- */
+/* tests/rt/test.h - declarations that the tests of rt share: cmocka, and a context that must be empty at the end */
 #ifndef TEST_H
 #define TEST_H
 
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#undef fail            /* ours is another */
+#undef fail            /* the runtime has its own fail */
 
 #include "../../rt/base.h"
 #include "../../rt/host.h"

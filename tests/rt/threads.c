@@ -1,5 +1,4 @@
-/* tests/rt/threads.c - contexts in several threads: what one of them meets is not seen in another
- */
+/* tests/rt/threads.c - contexts in several threads: an error in one of them is not visible in another */
 #include "../../rt/rt.h"
 #include "../../rt/base.h"
 #include "../../rt/thread.h"
@@ -25,7 +24,8 @@ take_too_much(void *arg, int64_t begin, int64_t end)
 	rt_thread_scratch(begin >= *(int64_t *)arg ? INT64_MAX / 4 : 64);
 }
 
-typedef struct Loop { int64_t from; int failed; } Loop; /* elements from here on find no memory; loops that raised */
+/* from: elements from here on find no memory.  failed: number of loops that raised. */
+typedef struct Loop { int64_t from; int failed; } Loop;
 
 static void *
 loop(void *arg)
@@ -122,7 +122,8 @@ count_up(void *arg, int64_t begin, int64_t end)
 	__atomic_fetch_add((int64_t *)arg, end - begin, __ATOMIC_RELAXED);
 }
 
-/* Its threads are asleep, and one of them holds the pool's lock, when the process forks: the child has neither. */
+/* The process forks while its threads are asleep and one of them holds the pool's lock.  The child has neither threads
+ * nor lock. */
 static void
 test_child(void **state)
 {
@@ -175,7 +176,7 @@ count_in_threads(Held *h)
 		pthread_join(t[i], NULL);
 }
 
-/* A thread holds a lock of the process when it forks: the child's threads share the lock among themselves. */
+/* A thread holds a lock of the process when it forks.  The child's threads share the lock among themselves. */
 static void
 test_lock_of_parent(void **state)
 {

@@ -8,7 +8,8 @@ str(RtCx *cx, const char *s)
 	return rt_ref(RT_STR, rt_str_new(cx, s, -1));
 }
 
-/* Against a plain array: keys 0..99, values last set; order of first insertion after the last removal. */
+/* Compares a dict with a plain array: keys 0 to 99, the last values set, and the order of the first insertion after the
+ * last removal. */
 static void
 dicts(void **state)
 {
@@ -70,7 +71,7 @@ keys(void **state)
 	rt_release(t);
 }
 
-/* A million lists, each in the next. */
+/* A million nested lists. */
 static void
 deep(void **state)
 {
@@ -90,7 +91,8 @@ deep(void **state)
 	rt_release(v);
 }
 
-/* [x, x[1:], d, d] with d = {"k": x}: what was shared is shared in the copy, and nothing with the original */
+/* Copies [x, x[1:], d, d] with d = {"k": x}.  Values that are shared stay shared in the copy, but not with the
+ * original. */
 static void
 copies(void **state)
 {
@@ -123,7 +125,7 @@ copies(void **state)
 	rt_release(rt_ref(RT_LIST, l));
 }
 
-/* What copies keep apart and together: memory that is borrowed, views with offsets, flags, dead entries, lists met
+/* Parts that copies share or separate: borrowed memory, views with offsets, flags, dead entries, lists that occur
  * twice. */
 static void
 copied_parts(void **state)
@@ -157,7 +159,7 @@ copied_parts(void **state)
 	assert_true(c->v[0].u.t->flags & RT_REQUIRES_GRAD);
 	assert_false(c->v[1].u.t->flags & RT_REQUIRES_GRAD);
 	assert_ptr_not_equal(rt_data(c->v[1].u.t), weight);
-	assert_ptr_equal(rt_data(c->v[2].u.t), weight);             /* nobody writes there */
+	assert_ptr_equal(rt_data(c->v[2].u.t), weight);             /* nothing writes there, so it is not copied */
 	assert_int_equal(c->v[3].u.dict->n, 2);
 	assert_int_equal(rt_dict_get(c->v[3].u.dict, rt_int(1))->u.i, 10);
 	assert_int_equal(rt_dict_get(c->v[3].u.dict, rt_int(3))->u.i, 30);
@@ -167,7 +169,7 @@ copied_parts(void **state)
 	rt_release(rt_ref(RT_LIST, l));
 }
 
-/* Blocks have at least as many bytes as were asked for, zeros when they shall, and keep them when they grow. */
+/* Blocks have at least the requested number of bytes, are zeroed on request, and keep their contents when they grow. */
 static void
 memory(void **state)
 {
@@ -188,7 +190,7 @@ memory(void **state)
 		memset(p, 0xa5, (size_t)(3 * n));
 		rt_mem_back(p);
 		rt_mem_back(q);
-		z = rt_mem_zeroed(3 * n);                            /* the very block, where it is kept */
+		z = rt_mem_zeroed(3 * n);                            /* the same block, if it was kept */
 		for (int64_t i = 0; i < 3 * n; i++)
 			assert_int_equal(z[i], 0);
 		rt_mem_back(z);
@@ -251,7 +253,7 @@ random_numbers(void **state)
 		assert_true(i != 1 || r == 3421126067);
 		assert_true(i != 623 || r == 1077437785);
 	}
-	rt_generator_seed(g, 42 | UINT64_C(1) << 40);           /* only the low 32 bits count */
+	rt_generator_seed(g, 42 | UINT64_C(1) << 40);           /* only the low 32 bits of a seed count */
 	for (int i = 0; i < 3; i++)
 		assert_true(rt_uniform24(g) == uniform[i]);
 	rt_generator_seed(g, 42);

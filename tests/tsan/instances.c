@@ -1,12 +1,11 @@
-/* tests/tsan/instances.c - eight threads, each with a context and an instance of its own, of one emitted program
+/* tests/tsan/instances.c - eight threads, each with its own context and instance of one emitted program
  *
  * usage: instances CALLS THREADS IN.npz...
  *
- * It includes the C that kiln build --emit c --name c --weights file writes, weights in c.weights.  Every thread loads
- * the program, makes CALLS calls with the inputs in turn, on THREADS threads of its own, and frees it; then once more.
- * What each of them answers is the same, call by call, and so is what it raises.
- */
-#include "c.c"                   /* the text; its table is static */
+ * Includes the C that kiln build --emit c --name c --weights file writes; c.weights has the weights.  Every thread
+ * loads the program, makes CALLS calls with the inputs in turn, on THREADS threads of its own, and frees it; then does
+ * so once more.  All threads must give the same answers and errors, call by call. */
+#include "c.c"                   /* text of the program, whose table is static */
 #include "../../rt/base.h"
 #include "../../rt/host.h"
 
@@ -16,7 +15,7 @@
 
 enum { NTHREAD = 8, ROUNDS = 2 };
 
-static RtProgram own;            /* the tables, with the weights where they are */
+static RtProgram own;            /* the program's tables, with the address of its weights */
 
 typedef struct Job {
 	int    calls, threads, nin;

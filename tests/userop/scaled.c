@@ -1,5 +1,5 @@
-/* tests/userop/scaled.c - operators of a user: scaled, of every stride; split into halves; added to in place; how many
- * are positive */
+/* tests/userop/scaled.c - operators of a user: scaled, with all strides; split into halves; in-place addition; number
+ * of positive elements */
 #include "kiln.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ my_scaled(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Two results: the even and the odd elements. */
+/* Returns two results: the even and the odd elements. */
 int
 my_halves(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -52,7 +52,7 @@ my_halves(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* In place, and the tensor itself as the result. */
+/* Writes in place, and returns the tensor itself. */
 int
 my_bump__by(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -69,7 +69,7 @@ my_bump__by(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* A size that depends on data. */
+/* Returns a size that depends on data. */
 int
 my_positive(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -91,7 +91,7 @@ my_positive(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* No result: it stays for its effect. */
+/* Returns no result.  The call stays for its effect. */
 int
 my_say(RtCx *cx, const IValue *in, IValue *out)
 {
