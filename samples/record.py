@@ -1,4 +1,4 @@
-"""What the samples' scripts share: a scripted model is saved, run, and what went in and came out is kept beside it.
+"""Functions that the samples' scripts share: they save a scripted model, run it, and store its inputs and results beside it.
 
 The keys of the arrays name places: an argument 'x', a part of it 'state.0', the result 'out', 'out.1'.
 """
@@ -8,7 +8,7 @@ import torch
 
 
 def places(value, name, into):
-    """The tensors and numbers of a value, by place."""
+    """Returns the tensors and numbers in a value, by key."""
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, (int, float)) for v in value):
         into[name] = np.array(value)
     elif isinstance(value, (list, tuple)):
@@ -25,7 +25,7 @@ def places(value, name, into):
 
 
 def record(folder, model, **arguments):
-    """model.pt, in.npz, out.npz and, when the model prints, out.txt."""
+    """Writes model.pt, in.npz, out.npz and, if the model prints, out.txt."""
     folder = os.path.dirname(os.path.abspath(folder))
     model = torch.jit.script(model.eval())
     model.save(os.path.join(folder, "model.pt"))
@@ -36,7 +36,7 @@ def record(folder, model, **arguments):
     text = os.path.join(folder, "out.txt")
     screen = os.dup(1)
     sys.stdout.flush()
-    os.dup2(os.open(text, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), 1)     # TorchScript prints past sys.stdout
+    os.dup2(os.open(text, os.O_CREAT | os.O_TRUNC | os.O_WRONLY), 1)     # TorchScript prints to the descriptor, not to sys.stdout
     with torch.no_grad():
         result = model(**arguments)
     os.dup2(screen, 1)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every folder may include itself and the folders to its left.
+# A folder may include files of itself and of the folders to its left.
 order="rt ir frontend opt codegen"
 left='' bad=0
 for d in $order; do

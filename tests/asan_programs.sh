@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: tests/asan_programs.sh KILN CASE...: programs under ASan, UBSan and, at their end, LeakSanitizer
+# usage: tests/asan_programs.sh KILN CASE...: runs programs under ASan, UBSan and, at their end, LeakSanitizer
 #
 # KILN is build/asan/kiln, which carries an instrumented rt; the emitted C is instrumented here.  A case is a folder
 # with model.pt and 1.in.npz or in.npz, more inputs 2.in.npz ...  Findings are printed; that a model raises is none.  At the end

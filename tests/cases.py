@@ -9,7 +9,7 @@ def arrays(path):
 
 
 def cases(tops, only="", first=0, every=1):
-    """The folders below these, each with its meta.json."""
+    """Returns the folders of cases below these folders, each with its meta.json."""
     found = [r for top in tops for r, _, files in sorted(os.walk(top)) if "model.pt" in files and only in r][first::every]
     for case in found:
         meta = os.path.join(case, "meta.json")
@@ -17,6 +17,6 @@ def cases(tops, only="", first=0, every=1):
 
 
 def calls(case):
-    """The number of each call of a case, with the paths of its input and of the recorded answer."""
+    """Returns the number of each call of a case, with the paths of its input and of the recorded answer."""
     for n in sorted(int(f.split(".")[0]) for f in os.listdir(case) if f.endswith(".in.npz")):
         yield n, os.path.join(case, f"{n}.in.npz"), os.path.join(case, f"{n}.out.npz")

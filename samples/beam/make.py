@@ -17,7 +17,7 @@ class Hypothesis:
         self.state = state
 
     def __lt__(self, other: "Hypothesis") -> bool:
-        return self.normalized() > other.normalized()         # the best comes first
+        return self.normalized() > other.normalized()         # the best hypothesis sorts first
 
     def normalized(self) -> float:
         return self.score / float(len(self.tokens))

@@ -30,7 +30,7 @@ class Digits(nn.Module):
         return self.linear(self.drop(self.features(images / 16).flatten(1)))
 
     def forward(self, image: Tensor):
-        """A picture of 8x8 pixels from 0 to 16 -> the probability of each digit; says which one it is."""
+        """Maps a picture of 8x8 pixels from 0 to 16 to the probability of each digit. Prints the most probable digit."""
         if image.dim() != 2:
             raise ValueError("one picture is wanted")
         p = F.softmax(self.scores(image[None, None]), dim=1)[0]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The same from Python: digits.py ./libdigits.so IN.npz      needs NumPy; only the name is this model's."""
+"""Calls the same library from Python: digits.py ./libdigits.so IN.npz      needs NumPy. Only the names `digits_*` are this
+model's."""
 import ctypes as c, sys
 import numpy as np
 
 
-class Tensor(c.Structure):                     # DLPack's DLTensor; device 1: CPU
+class Tensor(c.Structure):                     # DLPack's DLTensor. Device 1 is the CPU
     _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8),
                 ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
                 ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A recurrent net that decides itself how long to think (adaptive computation time, Graves 2016).
+"""A recurrent net that decides itself how many steps to compute (adaptive computation time, Graves 2016).
 
 The loop ends when every row's halting probabilities add up to one, so its trip count depends on the data.
 """

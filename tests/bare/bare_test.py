@@ -1,4 +1,5 @@
-"""Plain C functions without a runtime (--no-generic): the same answers as kiln run's, by every compiler, and what is refused.
+"""Plain C functions without a runtime (--no-generic): they give the same answers as kiln run with every compiler, and models that
+cannot become such functions are refused.
 
 usage: bare_test.py KILN
 """
@@ -89,7 +90,7 @@ class Bare(programs.Test):
         return path, self.at(name + ".npz"), arrays, options
 
     def called(self, library, header, arrays):
-        """The status of the only function, and its results by name."""
+        """Calls the only function. Returns its status, and the results by name."""
         with open(header) as f: text = f.read()
         name, params = re.search(r"^int (\w+)\((.*\])\);", text, re.M).groups()
         values, results = [], {}
@@ -138,7 +139,7 @@ class Bare(programs.Test):
                     self.compare(want, results)
 
     def test_residuals(self):
-        """Where memory is short, a product's epilogue writes over what it adds."""
+        """If memory is limited, a product's epilogue writes its result over the operand that it adds."""
         for name, floats, small, usual in ("residual", 16 * 20 * 19, 2, 3), ("residual_rows", 50 * 40, 2, 3), ("residual_read", 8 * 9 * 9, 2, 2):
             path, given, _, options = self.model(name)
             for how, tensors in (options, small), ([], usual):
@@ -155,14 +156,14 @@ class Bare(programs.Test):
         return folder, self.wanted(path, given), arrays
 
     def compiled(self, folder, name, cc, *flags):
-        """The folder's C, by a compiler that sees nothing else."""
+        """Compiles the folder's C in a folder that contains nothing else."""
         texts = [f for f in sorted(os.listdir(folder)) if f.endswith((".c", "_weights.o"))]
         subprocess.run([cc, "-std=c11", "-O2", "-fno-strict-aliasing", *flags, "-I", ".", "-shared", "-fPIC", "-o", "lib.so", *texts, "-lm"],
                        cwd=folder, check=True, env={"PATH": os.environ["PATH"]})
         return os.path.join(folder, "lib.so")
 
     def test_folders(self):
-        """gcc for vectors, clang (or gcc) for none: without a word."""
+        """gcc with vectors, and clang (or gcc) without: both compile without a warning."""
         for name in MODELS:
             for cc, how in ("gcc", []), (shutil.which("clang") or "gcc", ["--cc", "tcc"]):
                 with self.subTest(name, cc=cc):
@@ -175,7 +176,7 @@ class Bare(programs.Test):
             need("clang")
 
     def test_state(self):
-        """What a model writes to its own stays from call to call, and NAME_reset is the beginning."""
+        """State that a model writes persists from call to call, and NAME_reset restores the initial state."""
         for name, at in ("ema", []), ("cache", [3, 0, 3]):
             with self.subTest(name):
                 calls = []
@@ -196,7 +197,7 @@ class Bare(programs.Test):
                     getattr(ctypes.CDLL(library), name + "_reset")()
 
     def test_programs(self):
-        """Programs of plain functions: the same arrays and prints as kiln run's."""
+        """Programs of plain functions give the same arrays and prints as kiln run."""
         more = {"numbers": (forward("return x * n + l[1] + (0 if y is None else 1)", "x: Tensor, n: int, l: List[int], y: Optional[Tensor], k: int = 3"),
                             ["x=float32[3]"])}
         for name in [*MODELS, *more]:
@@ -229,7 +230,7 @@ class Bare(programs.Test):
         return self.at("changed.npz")
 
     def test_what_programs_refuse(self):
-        """Other sizes are a status, and so is all that is wrong; what they keep stays from input to input."""
+        """Other sizes and every other error give a status. State persists from input to input."""
         path, given, arrays, _ = self.model("looked_up")
         program = self.build("looked_up", path, "-i", given, "--no-generic")
         self.ends(programs.MISS, program, "-i", self.changed(arrays, i=("<i8", (4,), [0] * 4)), says=["argument 'i' is int64 (4)", "built for int64 (5)"])
@@ -271,7 +272,7 @@ class Bare(programs.Test):
         self.assertEqual(names, PUBLIC)
 
     def test_large_weights(self):
-        """More than a megabyte is no text."""
+        """Weights of more than a megabyte are an object file, not text."""
         MODELS["large"] = (forward("return torch.linear(x, weight(600, 500, 1).view(600, 500))"), ["x=float32[1x500]"])
         folder, want, arrays = self.folder_of("large")
         self.assertIn("large_weights.o", os.listdir(folder))
@@ -281,7 +282,7 @@ class Bare(programs.Test):
         del MODELS["large"]
 
     def test_what_is_refused(self):
-        """All steps that are no kernels are named with their lines; nothing is left behind."""
+        """Every step that is no kernel is named with its line. No file is left behind."""
         with open(self.at("m.py"), "w") as f:
             f.write(forward("if bool(x.sum() > 0):\n    x = x + 1\ny = torch.sort(x)[0]\nreturn y"))
         text = self.refused(LACKS, "build", self.at("m.py"), "--input", "x=float32[3]", "--no-generic", "--emit", "c", "-o", self.at("m_c"))
@@ -301,13 +302,14 @@ class Bare(programs.Test):
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
     def takes(self, name, *options, emit="obj"):
-        """What a build says of memory."""
+        """Returns the memory that a build reports."""
         path, given, _, more = self.model(name)
         self.build(name + ".o", path, "-i", given, "--no-generic", "--emit", emit, "--name", name, "--json", self.at("j"), *more, *options)
         with open(self.at("j")) as f: return json.load(f)
 
     def test_max_ram(self):
-        """Forms that take more are left out where they do not fit; what does not fit at all is refused with what is alive when most is."""
+        """Kernel forms that need more memory are left out if they do not fit. A model that does not fit at all is refused, with
+        the tensors that are alive when most memory is used."""
         fast, small = self.takes("winograd"), self.takes("winograd", "--forms", "small")
         self.assertGreater(fast["ram_bytes"], small["ram_bytes"])
         self.assertEqual(self.takes("winograd", "--max-ram", str(fast["ram_bytes"]))["forms"], "fast")
@@ -321,19 +323,20 @@ class Bare(programs.Test):
                                r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
         path, given, *_ = self.model("convolutions")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
-        self.assertEqual(sum(map(int, re.findall(r"\n +(\d+)  \(", text))), int(re.search(r"tensors (\d+)", text)[1]))      # operands, too
+        self.assertEqual(sum(map(int, re.findall(r"\n +(\d+)  \(", text))), int(re.search(r"tensors (\d+)", text)[1]))  # with the operands
         path, given, *_ = self.model("not_over")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
         self.assertRegex(text, r"\n +1600  \(20, 20\) float32 of \w+::\w+ \(not_over.py:\d\)\n +1600  \(20, 20\) float32")
         self.assertFalse(os.path.exists(self.at("no.o")) or os.path.exists(self.at("no_c")))
 
     def test_in_place(self):
-        """Results lie over operands that nothing reads afterwards, at the same places; not over others."""
+        """Results are written over operands of the same sizes that nothing reads afterwards, and over no others."""
         self.assertLess(self.takes("over")["ram_bytes"], 2 * 4 * 20 * 30)
         self.assertGreater(self.takes("not_over")["ram_bytes"], 2 * 4 * 20 * 20)
 
     def test_max_flash(self):
-        """Code is compiled for size where it is too large, in a folder, too; what does not fit is refused with what it is."""
+        """Code that is too large is compiled for size, also in a folder. A model that does not fit is refused with the sizes of
+        its parts."""
         usual = self.takes("convolutions")
         self.assertEqual(self.takes("convolutions", "--max-flash", str(usual["flash_bytes"])), usual)
         small = self.takes("convolutions", "--max-flash", str(usual["flash_bytes"] - 1))
@@ -352,7 +355,7 @@ class Bare(programs.Test):
             self.refused(USAGE, "build", path, "-i", given, "--emit", "c", "--name", "m", "-o", self.at("no_c"), *options)
 
     def board(self, name, folder, arrays, cpu, fpu):
-        """The compiler of a board's program: its options, with those that board.c is compiled with."""
+        """Returns the compiler command of a board's program: its options, and those with which board.c is compiled."""
         dtype, _, values = next(iter(arrays.values()))
         given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
         with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
@@ -361,7 +364,7 @@ class Bare(programs.Test):
                 f"-DIN={len(given)}", "-nostartfiles", "-Wl,--gc-sections"]
 
     def runs_on_board(self, machine, image, want):
-        """The right answer, and the bytes of stack that it took."""
+        """Checks the answer on the board, and returns the number of bytes of stack that the call used."""
         (_, _, out), = want.values()
         said = self.ends(DONE, "qemu-system-arm", "-M", machine, "-display", "none", "-semihosting-config", "enable=on,target=native",
                          "-icount", "shift=0", "-kernel", image)
@@ -373,7 +376,7 @@ class Bare(programs.Test):
 
     @needs("arm-none-eabi-gcc", "qemu-system-arm")
     def test_boards(self):
-        """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
+        """Cortex-M4 and M7 give the same answers, and only memcpy and libm are left to link."""
         for name in "convolutions", "products", "looked_up":
             folder, want, arrays = self.folder_of(name, "--target", "arm-none-eabi", "--json", self.at("j"))
             with open(self.at("j")) as f: stack = json.load(f)["stack_bytes"]
@@ -386,12 +389,13 @@ class Bare(programs.Test):
                     (_, _, out), = want.values()
                     self.ends(DONE, *arm, f"-DOUT={4 * len(out)}", "-T", os.path.join(HERE, "board.ld"), os.path.join(HERE, "board.c"), self.at("model.o"),
                               os.path.join(folder, name + "_weights.c"), "-o", self.at("board.elf"), "-lm", "-lc", "-lgcc")
-                    self.assertLessEqual(self.runs_on_board(machine, self.at("board.elf"), want), stack + 200)       # libm's own, and a compiler with other options
+                    # the stack of libm, and of a compiler with other options
+                    self.assertLessEqual(self.runs_on_board(machine, self.at("board.elf"), want), stack + 200)
 
     @needs("arm-none-eabi-gcc", "qemu-system-arm")
     def test_objects(self):
-        """Objects and libraries as kiln compiles them, in an image that a vendor's linker script and startup code make: no GOT, which these
-        do not know of, and no executable stack."""
+        """Objects and libraries that kiln compiles work in an image with a vendor's linker script and startup code: they have no
+        GOT, which these do not support, and no executable stack."""
         for name, kind, end in ("convolutions", "obj", "o"), ("products", "static", "a"), ("looked_up", "obj", "o"):
             with self.subTest(name, kind=kind):
                 path, given, arrays, more = self.model(name)

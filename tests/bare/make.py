@@ -1,9 +1,9 @@
-"""Makes ema.pt and cache.pt, which keep something from call to call (PyTorch 1.13).   make.py"""
+"""Makes ema.pt and cache.pt, which keep state from call to call (PyTorch 1.13).   make.py"""
 import os, torch
 
 
 class Ema(torch.nn.Module):
-    """A mean that moves, and how many calls there were."""
+    """A moving average, and the number of calls."""
     def __init__(self):
         super().__init__()
         self.register_buffer("ema", torch.arange(4.))
@@ -16,7 +16,7 @@ class Ema(torch.nn.Module):
 
 
 class Cache(torch.nn.Module):
-    """Keys of earlier calls, in half as many rows as there is room."""
+    """A cache of the keys of earlier calls, at first with half as many rows as it has room for."""
     def __init__(self):
         super().__init__()
         self.register_buffer("k", torch.zeros(8, 4))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch.compile with Kiln's backend, kiln.compile, PyTorch's default backend and eager, beside each other.
+"""Compares torch.compile with Kiln's backend, kiln.compile, PyTorch's default backend and eager mode.
 
 usage: backend.py [--threads N] [--real-time] [NAME...]       needs the package kiln, current PyTorch, torchvision, transformers
 
@@ -19,7 +19,7 @@ TEXT = {"Bert": {}, "Roberta": dict(max_position_embeddings=130), "Electra": dic
 
 
 def build(name):
-    """(module, keyword arguments of a call)"""
+    """Returns (module, keyword arguments of a call)."""
     import torch
     torch.manual_seed(0)
     if name in VISION:
@@ -47,13 +47,13 @@ def agrees(got, want):
 
 
 def real_time():
-    """Before all others, on a machine that is not alone: every thread of this process."""
+    """Gives every thread of this process real-time priority, for machines with other work."""
     for thread in os.listdir("/proc/self/task"):
         os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(1))
 
 
 def one(name, a):
-    """A row, as JSON."""
+    """Measures one network and prints its row as JSON."""
     import torch, kiln
     torch.set_num_threads(a.threads)
     warnings.simplefilter("ignore")
@@ -85,7 +85,7 @@ def one(name, a):
             real_time()
         for _ in range(15):
             for way, f in ways.items():
-                time.sleep(0.05)                # until threads of the way before have stopped waiting for work
+                time.sleep(0.05)                # until the threads of the previous way have stopped waiting for work
                 start = time.perf_counter()
                 f(**kwargs)
                 row[way]["ms"] = min(row[way]["ms"], 1e3 * (time.perf_counter() - start))

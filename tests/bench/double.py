@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How far programs are off the same in double, beside PyTorch's recorded answers. By hand; needs numpy.
+"""Measures how far programs are from the same computation in double, compared with PyTorch's recorded answers. By hand; needs
+numpy.
 
     tests/bench/double.py [--kiln build/kiln] [--cc CC] [--interpret] [--limit SECONDS] [--only TEXT] [--part K/N] [--json FILE] CASES...
 
@@ -18,7 +19,7 @@ UNIT = 2 ** -24
 
 
 def said(argv, limit):
-    """Exit status, standard output, and the last line of standard error."""
+    """Returns the exit status, standard output, and the last line of standard error."""
     try:
         p = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=limit)
     except subprocess.TimeoutExpired:
@@ -27,7 +28,7 @@ def said(argv, limit):
 
 
 def judged(a, case, meta, tmp):
-    """What check --double says of each input; a text: why it cannot."""
+    """Returns the report of check --double for each input. Returns a text if there is no report: the reason."""
     model, prog = case + "/model.pt", os.path.join(tmp, "prog")
     given = list(calls(case))[:1 if meta.get("sequence") else None]
     if not a.interpret:
@@ -42,7 +43,7 @@ def judged(a, case, meta, tmp):
 
 
 def worst(answers, who):
-    """The largest error of that answerer's results; infinite where one is finite and the other is not."""
+    """Returns the largest error of the results of `who`. Infinite where only one of the two values is finite."""
     all_ = [r[who] for x in answers for r in x.get("results", []) if who in r]
     return max((float("inf") if e is None else e for e in all_), default=None)
 

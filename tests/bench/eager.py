@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eager kernels beside PyTorch's, on one thread: the interpreter's, which generic code has, too.
+"""Compares eager kernels with PyTorch's on one thread. The interpreter and generic code run eager kernels.
 
 usage: eager.py [--json FILE] KILN [OPERATOR...]      needs PyTorch (Debian: python3-torch)
 
@@ -19,7 +19,7 @@ def positive(n):
     return a @ a.t() + n * torch.eye(n)
 
 
-# name: what is called, its operands
+# name: the call, its operands
 OPERATORS = {
     "add": ("x + y", dict(x=T(512, 512), y=T(512, 512))),
     "add_bcast": ("x + y", dict(x=T(512, 512), y=T(512, 1))),
@@ -246,7 +246,7 @@ OPERATORS.update({
 
 
 class Names:
-    """torch.X as TorchScript has it, for Python."""
+    """Makes torch.X available in Python as in TorchScript."""
     def __getattr__(self, name):
         for module in torch, torch._C._nn, torch.nn.functional:
             if hasattr(module, name): return getattr(module, name)
@@ -268,7 +268,7 @@ def by_torch(call, args, n):
 
 
 def arrays(args):
-    """As inputs; bfloat16 as two bytes, other layouts with their strides."""
+    """Returns the operands as inputs: bfloat16 as two-byte void, other layouts with their strides."""
     out = {}
     for k, v in args.items():
         plain = v.contiguous()
@@ -278,7 +278,7 @@ def arrays(args):
 
 
 def by_kiln(kiln, folder, n):
-    """Seconds of a call; what it says when it fails."""
+    """Returns the seconds of a call, or the error message if it fails."""
     spent = []
     for turns in 0, n:
         with np.load(folder + "/args.npz") as args: np.savez(folder + "/in.npz", n=np.int64(turns), **args)

@@ -1,4 +1,4 @@
-"""What fork is worth: the same work on one thread and on two, by specialized and by generic code.
+"""Measures the benefit of fork: the same work on one thread and on two, by specialized and by generic code.
 
 usage: fork.py KILN [ROUNDS]      wants two idle cores; each line: milliseconds on 1 and 2 threads, and how many times as fast
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Times a program of gradients against PyTorch, forward and backward, one thread, interleaved in one run.
+"""Compares the time of a program of gradients with PyTorch, forward and backward, on one thread, interleaved in one run.
 
 usage: grad.py PROGRAM MODEL.pt IN.npz [LOSS [ROUNDS [METHOD]]]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times a program of Kiln against what users would pick instead, interleaved in one run.
+"""Compares the time of a program of Kiln with alternatives that users may choose, interleaved in one run.
 
     tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [threads=N] [onnx=FILE] [net=NAME [make=FILE.py]]
                         [PEER=PYTHON]... [only=PEER,...] [realtime=1]
@@ -27,7 +27,7 @@ def torch_inputs(names, npz):
 
 
 def made(options):
-    """A network by name, and nothing of its weights."""
+    """Makes a network by name, with random weights."""
     if "make" in options:
         sys.path.insert(0, os.path.dirname(os.path.abspath(options["make"])))
         return __import__(os.path.splitext(os.path.basename(options["make"]))[0]).build(options["net"])[0].eval()
@@ -50,7 +50,7 @@ def torch_peer(kind, model, npz, options, threads):
 
 
 def onnx_inputs(names, npz):
-    """By name; an export that has names of its own, by place."""
+    """Returns the inputs by name, or by position if an export has other names."""
     import numpy as np
     z = np.load(npz)
     return [z[n] if n in z.files else z[z.files[i]] for i, n in enumerate(names)]
@@ -76,13 +76,14 @@ PEERS = {"plain": torch_peer, "optimised": torch_peer, "eager": torch_peer, "com
 
 
 def real_time(options):
-    """Before all others, on a machine that is not alone: every thread of this process."""
+    """Gives every thread of this process real-time priority, for machines with other work."""
     if "realtime" not in options: return
     for thread in os.listdir("/proc/self/task"): os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(1))
 
 
 def worker(kind, model, npz, options):
-    """Loads, runs, says so; then for each line of its input so many times, in ms."""
+    """Loads the model, runs it once and reports that. Then runs it as often as each line of its input says, and prints
+    milliseconds."""
     warnings.filterwarnings("ignore")
     import contextlib
     try: import torch; context = torch.no_grad()
@@ -122,7 +123,7 @@ def program(prog, npz, options, n=10):
 
 
 def starts(prog, model, npz, peers, argv, options):
-    """New processes, from nothing to the first result."""
+    """Times new processes from their start to the first result."""
     run = {k: [options.get(k, sys.executable), os.path.abspath(__file__), "--once", k, *argv[1:]] for k in ("plain", "optimised") if k in peers}
     run["kiln"] = [prog, "-i", npz, "-o", tempfile.gettempdir() + "/peer.npz"]
     for k, command in run.items():
@@ -133,14 +134,14 @@ def starts(prog, model, npz, peers, argv, options):
 
 
 def measure(prog, model, npz, kinds, rounds, argv, options):
-    """Times of each that starts, and of Kiln, in turn."""
+    """Times each peer that starts, and Kiln, in turn."""
     peers = {k: p for k in kinds if (p := start(k, argv, options))}
     t = {k: [] for k in [*peers, "kiln"]}
     for _ in range(rounds):
         for k, p in peers.items():
             p.stdin.write("10\n"); p.stdin.flush()
             t[k] += json.loads(p.stdout.readline())
-            time.sleep(.05)    # a pool's threads spin for a while after their work, on the cores of what comes next
+            time.sleep(.05)    # a pool's threads spin for a while after their work, on the cores that the next peer needs
         t["kiln"] += program(prog, npz, options)
     for p in peers.values(): p.stdin.close(); p.wait()
     return t
@@ -150,7 +151,7 @@ ALL = ["optimised", "onnxruntime", "openvino"]
 
 
 def folder(kiln, path, options):
-    """The least time of each by name."""
+    """Returns the least time of each peer by name."""
     model, npz = os.path.join(path, "model.pt"), os.path.join(path, "1.in.npz")
     options = dict(options, onnx=os.path.join(path, "model.onnx"))
     kinds = [k for k in ALL if "only" not in options or k in options["only"].split(",")]

@@ -1,4 +1,4 @@
-"""What the compiler makes of models: nodes, guards, kernels, calls of the runtime that are left.
+"""Prints figures of compiled models: nodes, guards, kernels, and remaining calls of the runtime.
 
 usage: table.py [--json] KILN CASE...        folders with model.pt and 1.in.npz; one line each, of a table in Markdown or of JSON
 
@@ -18,7 +18,7 @@ def graph(kiln, case, stage):
     text = subprocess.run([kiln, "show", case + "/model.pt", "-i", case + "/1.in.npz", "--stage", stage], capture_output=True,
                           text=True, check=True).stdout
     head, _, rest = text.partition("):\n")
-    rest = rest.partition("\n  return (")[0]                   # groups' graphs stand behind it
+    rest = rest.partition("\n  return (")[0]                   # groups' graphs follow it
     nodes = [(m.group(2), m.group(1) or "") for m in map(NODE.match, rest.split("\n")) if m]
     return head, [n for n in nodes if n[0] != "prim::Constant"]
 

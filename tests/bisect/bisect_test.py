@@ -11,14 +11,14 @@ import os, random, struct, sys, unittest
 BROKEN = {name: os.path.abspath(sys.argv.pop(2)) for name in ("cse", "constpool", "lower_index")}
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # cheaper than -O0, which compiles all unused blocks
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # faster than -O0, which compiles all unused blocks
 from hostile import Test, body, call, model, npy, npz
 
 WRITES = body(["a = torch.relu(x)", "b = torch.neg(x)", "_0 = torch.sum(x)", "c = torch.relu(x)", "torch.add_(x, 1.)",
                "_1 = torch.sum(x)", "return torch.add(torch.mul(torch.add(_0, _1), b), torch.mul(a, c))"])
 NUMBERS = body(["y = torch.mul(x, 3.)", "z = torch.add(torch.sum(y), 3.)", "return torch.sub(z, torch.sum(torch.div(y, 5.)))"])
 STACK = body(["y = torch.relu(x)", "z = torch.stack([y, torch.neg(x)])", "return torch.sum(torch.relu(z), [0])"])
-# With the write not seen: raises where it has to answer, answers where it has to raise, says something else.
+# With the unseen write these raise instead of answering, answer instead of raising, or raise another error.
 RAISES = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "if bool(torch.eq(_0, _1)):",
                "  ops.prim.RaiseException(\"the same\")", "return torch.add(_0, _1)"])
 ANSWERS = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "if bool(torch.ne(_0, _1)):",
@@ -29,7 +29,7 @@ PRINTS = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "p
 STACK_RAISES = body(["z = torch.stack([x, torch.neg(x)])", "if bool(torch.ne(torch.sum(z), 0)):",
                      "  ops.prim.RaiseException(\"not 0\")", "return z"])
 X = npz(x=npy([2, 3], data=struct.pack("<6f", 1, -2, 3, 4, -5, 6)))
-CC = [] if "sanitize" in os.environ["CFLAGS"] else ["--cc", "tcc"]      # which links none
+CC = [] if "sanitize" in os.environ["CFLAGS"] else ["--cc", "tcc"]      # tcc links no sanitizers
 
 
 class Bisect(Test):
@@ -41,7 +41,7 @@ class Bisect(Test):
         return out.decode()
 
     def repeats(self, kiln, said):
-        """The commands that it prints differ in what they answer."""
+        """The commands that it prints give different answers."""
         answers = []
         for word in "wrong", "right":
             line = [l for l in said.splitlines() if l.startswith(word + ": kiln")][0].split(": ", 1)[1]
@@ -59,7 +59,7 @@ class Bisect(Test):
         self.assertIn("same", self.bisect(KILN, WRITES, 0))
 
     def test_ill_conditioned(self):
-        """A sum that cancels, which kernels add in another order: as kiln check, it takes that for no difference."""
+        """A sum that cancels, which kernels add in another order: like kiln check, bisect does not count that as a difference."""
         half = [random.Random(i).gauss(0, 1e6) for i in range(3000)]
         values = half + [-v for v in half] + [1e-3]
         random.Random(0).shuffle(values)
@@ -69,10 +69,10 @@ class Bisect(Test):
         self.assertEqual((rc, b"same" in out), (0, True), (out, err))
         call([KILN, "build", "m.pt", "-i", "x.npz", "--no-dynamic", "--cpu", "native", *CC, "-o", "m"], self.dir)
         rc, out, err = call([KILN, "check", "m.pt", "./m", "-i", "x.npz"], self.dir)
-        self.assertEqual((rc, b"ill-conditioned" in out), (0, True), (out, err))        # or it tests nothing
+        self.assertEqual((rc, b"ill-conditioned" in out), (0, True), (out, err))        # otherwise this tests nothing
 
     def test_nothing_can_be_built(self):
-        """It is not an answer that differs."""
+        """A failing build is no differing answer."""
         self.assertNotIn("pass:", self.bisect(KILN, WRITES, 7, "--cc", "no-such-compiler"))
 
     def test_interpreter(self):
@@ -119,10 +119,10 @@ class Check(Test):
                 if code in (RAISES, ANSWERS):
                     self.finds(4, BROKEN["cse"], "bisect", "m.pt", "-i", "x.npz", says="pass: cse")
         self.build(BROKEN["cse"], RAISES)
-        self.finds(0, "./p", "-i", "x.npz", "--selfcheck")           # without the code it cannot know
+        self.finds(0, "./p", "-i", "x.npz", "--selfcheck")           # without the original code selfcheck cannot find it
 
     def test_specialized_code(self):
-        """One raises and the other answers."""
+        """One of the two raises and the other answers."""
         self.build(BROKEN["lower_index"], STACK_RAISES)
         self.finds(4, "./p", "-i", "x.npz", "--selfcheck", says="not 0")
 

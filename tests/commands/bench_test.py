@@ -1,4 +1,4 @@
-"""kiln bench: what it says of launches is what they are; two programs are compared.
+"""kiln bench: its figures about launches are right, and it compares two programs.
 
 usage: bench_test.py KILN
 """
@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "program"))
 import hostile
 from hostile import Test, body, call, model, npy, npz
 
-hostile.SECONDS = 600            # most of a bench is waiting for others that use the machine
+hostile.SECONDS = 600            # bench spends most of the time waiting for other work on the machine to end
 
 
 def sin(*sizes):
@@ -22,7 +22,7 @@ def sin(*sizes):
 
 class Bench(Test):
     def bench(self, *argv):
-        """What it writes to --json and, in self.said, prints."""
+        """Runs bench. Returns the report of --json, and sets self.said to the printed text."""
         rc, out, err = call([KILN, "bench", *argv, "--json", "bench.json"], self.dir)
         self.assertEqual(rc, 0, err)
         self.said = out.decode()
@@ -30,7 +30,7 @@ class Bench(Test):
             return json.load(f)
 
     def net(self):
-        """A convolution by Winograd's form, one in panels, a sum, a product, and a call of the runtime."""
+        """Makes a net with a convolution by Winograd's method, one in panels, a sum, a product, and a call of the runtime."""
         self.put("m.pt", model(body(["y = torch.conv2d(x, %s, None, [1, 1], [1, 1])" % sin(32, 32, 3, 3),
                                      "y = torch.relu(torch.conv2d(y, %s, None, [2, 2], [1, 1]))" % sin(48, 32, 3, 3),
                                      "z = torch.linear(torch.flatten(y, 1), %s)" % sin(40, 48 * 64),
@@ -38,11 +38,12 @@ class Bench(Test):
         self.put("x.npz", npz(x=npy([1, 32, 16, 16])))
 
     def test_kernels(self):
-        """Flops and bytes by form, sizes, the line of the model, shares of a call; what is not known says so."""
+        """The report has flops and bytes for each kind of kernel, sizes, the line of the model, and shares of a call. Unknown
+        figures are marked as such."""
         self.net()
         told = self.bench("m.pt", "-i", "x.npz", "--cpu", "native")
         rows = {r["form"]: r for r in told["kernels"]}
-        wide = "winograd" in rows                # a machine without vectors has no such form
+        wide = "winograd" in rows                # without vectors there is no such kernel
         tiles, pixels = 16, 256
         if wide:
             r = rows["winograd"]
@@ -63,7 +64,7 @@ class Bench(Test):
                 self.assertRegex(r["line"], r"^code/__torch__\.py:\d+$")
             if r["flops"] is not None and r["bytes"] is not None:
                 self.assertAlmostEqual(r["gflops"], r["flops"] / r["min_ms"] / 1e6, delta=1e-4 * r["gflops"] + 1e-9)
-                if r["percent"] is not None:                   # none where the machine was unsteady
+                if r["percent"] is not None:                   # None if the machine's speed was unsteady
                     self.assertGreater(r["percent"], 0)
         self.assertEqual(told["launches"], sum(r["turns"] for r in told["kernels"]))
         ms = sum(r["median_ms"] for r in told["kernels"]) + told["rest_ms"]
@@ -80,13 +81,13 @@ class Bench(Test):
         self.assertEqual(m["levels"][-1]["bytes_per_second"], m["bytes_per_second"])
         sizes = [level["size"] for level in m["levels"][:-1]]
         self.assertEqual(sizes, sorted(sizes), "the smallest first")
-        for r in told["kernels"]:                # its roof is that of the level that holds what a launch reads and writes
+        for r in told["kernels"]:                # the roof is the bandwidth of the cache level that holds the launch's operands
             if r["bound"] in names:
                 held = [name for name, size in zip(names, sizes + [1e18]) if r["bytes"] / r["turns"] <= size]
                 self.assertEqual(r["bound"], held[0])
 
     def test_plain(self):
-        """A program that does not say what its launches compute has their names and times."""
+        """For a program without descriptions of its launches, bench prints their names and times."""
         self.net()
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "--bench-code", "--cpu", "native", "-o", "p", "--json", "p.json"], 0)
         with open(os.path.join(self.dir, "p.json")) as f:
@@ -106,7 +107,7 @@ class Bench(Test):
         self.assertNotIn(hint, self.said)
 
     def test_number(self):
-        """What follows a product may read a number, which is no tensor."""
+        """The epilogue of a product may read a number, which is no tensor."""
         self.put("m.pt", model(body(["return torch.mul(torch.linear(x, %s), h)" % sin(8, 5)], args="x: Tensor, h: float")))
         self.put("x.npz", npz(x=npy([3, 5], data=struct.pack("<15f", *range(15))), h=npy([], "<f8", struct.pack("<d", 0.5))))
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "--bench-code", "--cpu", "native", "-o", "p"], 0)
@@ -115,7 +116,7 @@ class Bench(Test):
         self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
 
     def test_turns(self):
-        """A launch for each step is a row; loops of the model count all their turns."""
+        """Each launch of a step has a row. Loops of the model count all their trips."""
         weights = ", ".join((sin(256, 7), sin(256, 64), sin(256), sin(256)))
         self.put("m.pt", model(body(["z = torch.zeros([1, 3, 64], dtype=6)",
                                      "y, h, c = torch.lstm(x, [z, z], [%s], True, 1, 0., False, False, False)" % weights, "return y"])))
@@ -130,7 +131,8 @@ class Bench(Test):
         self.assertEqual(sum(r["flops"] for r in rows), 5 * 2 * 16 ** 3)
 
     def test_against(self):
-        """Rounds of both in turn: the ratio, and an interval with it inside, of one that does several times the work."""
+        """Runs two programs in turn, and prints the ratio and an interval that contains it. One program does several times the
+        work."""
         self.net()
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p"], 0)
         self.put("slow.pt", model(body(["y = torch.flatten(x, 0, 2)", "z = torch.transpose(y, 0, 1)", "for i in range(4):",

@@ -1,4 +1,4 @@
-"""The commands of kiln beside run, on one small archive made here: what each says, its status, and that nothing varies.
+"""The commands of kiln other than run, on one small archive made here: output, status, and that the output is reproducible.
 
 usage: commands_test.py KILN
 """
@@ -27,7 +27,7 @@ class Commands(Test):
 
     def same(self, a, b):
         if "-fsanitize" in os.environ.get("CFLAGS", ""):
-            return                                   # sanitizers name the temporary folder
+            return                                   # sanitizers print the name of the temporary folder
         with open(os.path.join(self.dir, a), "rb") as f, open(os.path.join(self.dir, b), "rb") as g:
             self.assertEqual(f.read(), g.read(), (a, b))
 
@@ -93,7 +93,7 @@ class Commands(Test):
         self.assertIn("another graph", self.kiln("build", "other.pt", "--profile", "a.prof", "-o", "PROG", status=1))
 
     def test_profile_of_state(self):
-        """Runs on what a run left are in the file, too."""
+        """The profile also contains runs that start with the state that an earlier run left."""
         self.put("s.pt", model(body(["y = torch.cat([self.w, x])", "self.w = torch.slice(y, 0, -4)", "return torch.mul(y, 2.)"])))
         self.kiln("profile", "s.pt", "-i", "x.npz", "-o", "s.prof")
         with open(os.path.join(self.dir, "s.prof")) as f:

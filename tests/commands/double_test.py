@@ -1,18 +1,19 @@
-"""kiln check --double: errors against the interpreter in double, what says its dtype there, decisions that differ, the bound.
+"""kiln check --double: errors against the interpreter in double, code that reads its dtype, decisions that differ, the error
+bound.
 
 usage: double_test.py KILN
 """
 import json, os, struct, sys, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # cheaper than -O0, which compiles all unused blocks
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # faster than -O0, which compiles all unused blocks
 from hostile import KILN, Test, call, npy, npz
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 X = npz(x=npy([2, 3], data=struct.pack("<6f", 1, .1, .2, .3, .7, 9)))
 TINY = 1e-9                          # in float, 1 + TINY is 1
 
-# lines of forward(x: Tensor); then what the interpreter's error is at least, and at most
+# lines of forward(x: Tensor), and the lower and upper bound of the interpreter's error
 HELD = {
     "sum": ("return x + %g - x" % TINY, .9, 1.1),
     "half": ("return (x.half() + 1e-5 - x.half()).float()", .9, 20),
@@ -34,7 +35,7 @@ HELD = {
     "unread": ("v, i = torch.cat([x[0, :1], x[0, :1] + %g]).max(0)\nreturn v + x" % TINY, 0, 1e-6),
 }
 
-# True of float32 arguments, whatever holds them
+# true of float32 arguments, whatever their values are
 SAYS = """
 def forward(x: Tensor):
     h = x.half()
@@ -50,7 +51,7 @@ def forward(x: Tensor):
     return torch.cat([d["a"], x]), d, [x.int(), x.new_zeros([1])], str(h.dtype), (x.mean().item(), 3)
 """
 
-# lines, operator, where: its first words
+# lines, operator, and the first words of its place
 DECISIONS = {
     "argmax": ("y = torch.stack([x, x + %g])\ni = y.argmax(0)\nreturn x * i" % TINY, "aten::argmax", "i = y.argmax(0)"),
     "branch": ("if float((x + %g).max()) > 9.0:\n    return x\nreturn -x" % TINY, "aten::gt.float", "if float((x"),
@@ -68,7 +69,7 @@ DECISIONS = {
 }
 
 
-NATIVE = ["--cpu", "native"]             # a third of the time of a program for several processors
+NATIVE = ["--cpu", "native"]             # a third of the build time of a program for several processors
 MODELS = [("samples/%s/model.pt" % name, "samples/%s/in.npz" % name, "samples/%s/out.npz" % name)
           for name in ("digits", "lstm", "halting", "beam")] + [
     ("tests/op/embedding/model.pt", "tests/op/embedding/in.npz", "tests/op/embedding/out.npz"),
@@ -121,7 +122,7 @@ class Double(Test):
         self.assertIn("m.py:", self.kiln("check", "--double", "m.py", "-i", "x.npz", status=4))
 
     def test_not_decided(self):
-        """What is equal in both is no decision, though floats were asked."""
+        """If both sides are equal, it is no decision, though floats were compared."""
         self.put("m.py", source("i = x.argmax(1)\ny = x[torch.arange(2), i]\nif float(x.sum()) > 1.0:\n    y = y + torch.floor(x.sum())\nreturn y, i, x > 0.5, torch.sort(x)[1]"))
         self.assertEqual(self.check("m.py", "-i", "x.npz")[0]["answer"], "within the bound")
 
@@ -155,8 +156,9 @@ class Double(Test):
         self.kiln("check", "--double", "m.py", "m", "-i", "x.npz", "--reference", "absent.npz", status=1)
 
     def test_ill_conditioned(self):
-        """Without --double it decides where program and interpreter differ: rounding is no difference, a wrong answer is one."""
-        late = "y = x[:, 0] + (x[:, 1] + x[:, 2])"                     # 8 more than x[:, 0]; exactly 6.6
+        """Without --double it decides whether a difference between program and interpreter counts: rounding does not, a wrong
+        answer does."""
+        late = "y = x[:, 0] + (x[:, 1] + x[:, 2])"                     # 8 more than x[:, 0]; the exact value is 6.6
         for name, sums, ints in (("m", "y = x[:, 0] + x[:, 1] + x[:, 2]", 0), ("off", late, 0), ("wrong", late + " + 40", 0), ("ints", late, 1)):
             self.put(name + ".py", source("%s\nreturn y - x[:, 0], [x.int() + %d]" % (sums, ints)))
         self.put("c.npz", npz(x=npy([2, 3], data=struct.pack("<6f", 1e8, 3.3, 3.3, 1e8, 3.3, 3.3))))
@@ -170,7 +172,7 @@ class Double(Test):
         self.assertIn("differs: out.0[0] is 48, expected 0; interpreter and program are 1 and 6.3 off", self.kiln("check", "m.py", "wrong", "-i", "c.npz", status=4))
 
     def test_decides_otherwise(self):
-        """Where a decision is another one in double, errors say nothing: a difference stays one, and the decision is named."""
+        """If a decision differs in double, errors mean nothing: a difference remains one, and the decision is named."""
         self.put("m.py", source(DECISIONS["mask of an operator"][0]))
         self.put("n.py", source("return x + 0"))
         self.kiln("build", "n.py", "-i", "x.npz", "--no-dynamic", "--cc", "tcc", "-o", "n")
@@ -184,7 +186,7 @@ class Double(Test):
         self.assertEqual(self.check("k.py", "-i", "x.npz")[0]["answer"], "both raise")
 
     def test_infinities(self):
-        """Overflow in half: no bound is met by what is infinite where double is not, but by what overflows as well."""
+        """Overflow in half: an infinite value where double is finite meets no bound, unless double overflows, too."""
         self.put("m.py", source("y = x.half() * 60000\nreturn y"))
         self.put("n.py", source("y = x.half() * 6000\nreturn y"))
         self.put("o.py", source("y = (x / 0).half() - 1\nreturn y"))
@@ -195,7 +197,8 @@ class Double(Test):
         self.assertEqual(self.check("o.py", "o", "-i", "x.npz")[0]["results"][0]["interpreter"], 0)
 
     def test_models(self):
-        """Archives with weights, state, recurrence, tasks and loops that the data end, beside PyTorch's answers."""
+        """Archives with weights, state, recurrence, tasks and loops that end depending on data, compared with PyTorch's answers.
+        """
         for model, given, recorded in MODELS:
             with self.subTest(model):
                 model, given, *recorded = (os.path.join(ROOT, f) for f in (model, given, recorded) if f)

@@ -1,11 +1,11 @@
-"""Programs that have generic code only: kiln build says so and why, and so do --info, --guards, --strict and --selfcheck.
+"""Programs with generic code only: kiln build prints the reason, and so do --info, --guards, --strict and --selfcheck.
 
 usage: generic_test.py KILN
 """
 import json, os, struct, sys, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # cheaper than -O0, which compiles all unused blocks
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # faster than -O0, which compiles all unused blocks
 from hostile import KILN, Test, body, call, model, npy, npz
 
 TCC = ["--cc", "tcc"]
@@ -22,18 +22,18 @@ class Generic(Test):
         self.put("x.npz", npz(x=npy([2, 3], data=struct.pack("<6f", *range(6)))))
 
     def ends(self, status, *argv):
-        """Standard output and error of a command that ends with this status."""
+        """Runs a command that must end with this status. Returns its standard output and error."""
         rc, out, err = call(argv, self.dir)
         self.assertEqual(rc, status, (argv, out[-2000:], err[-2000:]))
         return out.decode(), err.decode()
 
     def build(self, *options, out="p", status=DONE):
-        """Without the note about tcc."""
+        """Builds a program. Returns its output without the note about tcc."""
         said, err = self.ends(status, KILN, "build", *options, "-o", out)
         return said, "".join(line for line in err.splitlines(True) if not line.startswith("kiln: note: programs by tcc"))
 
     def says_generic(self, why, *more):
-        """The program has generic code only, for this reason, wherever it is asked."""
+        """Checks that the program has generic code only, and that each option prints this reason."""
         self.assertIn("forward: generic code only: %s\n" % why, self.ends(DONE, "./p", "--info")[0])
         self.assertEqual(json.loads(self.ends(DONE, "./p", "--info", "--json", "-")[0])["generic"],
                          [{"method": "forward", "why": why}])
@@ -49,14 +49,14 @@ class Generic(Test):
         with open(os.path.join(self.dir, "b.json")) as f:
             self.assertEqual(json.load(f)["generic"], [{"method": "forward", "why": WITHOUT}])
         self.build("m.pt", *TCC, "--selfcheck-code")
-        self.assertEqual(self.ends(DONE, "./p", "--selfcheck", "-i", "x.npz")[1], "")      # with the graph as it was read
+        self.assertEqual(self.ends(DONE, "./p", "--selfcheck", "-i", "x.npz")[1], "")      # compares with the graph as it was read
 
     def test_libraries(self):
         for emit in "c", "shared":
             self.assertEqual(self.build("m.pt", *TCC, "--emit", emit, "--name", "net", out=emit)[1].count(WARNING), 1)
 
     def test_inputs(self):
-        """What counts as an input: a file, ranges, a profile; a method without parameters needs none."""
+        """Inputs are a file, ranges, or a profile. A method without parameters needs none."""
         self.ends(DONE, KILN, "profile", "m.pt", "-i", "x.npz", "-o", "f.prof")
         for given in ["-i", "x.npz"], ["--input", "x=float32[2x3]"], ["--profile", "f.prof"]:
             self.assertEqual(self.build("m.pt", *given, "--no-dynamic", *TCC, "--json", "b.json")[1], "")
@@ -69,7 +69,7 @@ class Generic(Test):
         self.assertIn("2., 2.", self.ends(DONE, KILN, "show", "none.py", "--stage", "optimized")[0])
 
     def test_wants_input(self):
-        """Code that is for sizes, and nothing else, is refused without an input."""
+        """Options that make code for sizes only are refused without an input."""
         for options, name in ((["--gpu", "ptx"], "--gpu"), (["--emit", "ptx"], "--emit ptx"), (["--emit", "cuda"], "--emit cuda"),
                               (["--no-generic"], "--no-generic"), (["--no-generic", "--emit", "c"], "--no-generic")):
             self.assertIn("kiln: %s wants an input" % name, self.build("m.pt", *options, status=USAGE)[1])

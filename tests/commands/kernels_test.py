@@ -1,4 +1,5 @@
-"""kiln show --stage kernels: what the texts of products and convolutions say is computed here, point by point, and must be the model's answer.
+"""kiln show --stage kernels: evaluates the texts of products and convolutions here, point by point. The results must be the
+model's answer.
 
 usage: kernels_test.py KILN
 """
@@ -31,7 +32,7 @@ def floats(path):
 
 
 def evaluate(text, memory):
-    """Runs a kernel's text; memory: of the operands that are read, in order. What is stored, by place."""
+    """Runs a kernel's text. memory: elements of the operands that are read, in order. Returns the stored elements by place."""
     def place(expression, point):
         return eval(expression, {"__builtins__": {}}, point)
 

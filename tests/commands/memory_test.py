@@ -1,4 +1,4 @@
-"""Building takes memory for a model's weights at most twice, and time that does not grow with the sizes that are tried.
+"""Building needs memory for at most two copies of a model's weights, and its time does not grow with the sizes that are tried.
 
 usage: memory_test.py KILN
 
@@ -22,7 +22,7 @@ sys.exit(p.returncode)
 
 class Memory(Test):
     def build(self, width, *options):
-        """Kilobytes of the largest process, and seconds of all."""
+        """Returns the kilobytes of the largest process, and the total seconds."""
         n = width * width
         members, state, slots = {"constants.pkl": pickled(b")"), "version": b"3\n"}, {}, ""
         for i in range(LAYERS):

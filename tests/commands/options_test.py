@@ -1,4 +1,4 @@
-"""Options and variables of the environment: each does what its help says, and exit statuses are those of the README.
+"""Options and environment variables: each does what its help says, and exit statuses are those of the README.
 
 usage: options_test.py KILN
 """
@@ -6,8 +6,8 @@ import json, math, os, pty, struct, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 NOTE = "kiln: note: x.size(0) = 2 only, the model raises at other sizes: __torch__.py:7: return torch.add(x, self.w)\n"
-NATIVE = ["--cpu", "native"]             # a third of the time of a program for several processors
-os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # cheaper than -O0, which compiles all unused blocks
+NATIVE = ["--cpu", "native"]             # a third of the build time of a program for several processors
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # faster than -O0, which compiles all unused blocks
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 import hostile, npz as arrays
 from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, pickled, tensor
@@ -20,7 +20,7 @@ COUNTS = body(["y = torch.add_(CONSTANTS.c0, 10)", "return torch.add(torch.mul(x
 TRAINING = body(["if self.training:", "  y = torch.neg(x)", "else:", "  y = x", "return y"])
 ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y = torch.add(y, 1)", "return y"])
 STATE = attrs(training=b"\x88", w=hostile.W)
-# of the design's command line, by command
+# options of each command's line in the design
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --march --mcpu --sysroot --cc --gpu -O --threads --max-specializations --weights --method --eval "
                   "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body --tune --tuning",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
@@ -53,7 +53,7 @@ class Options(Test):
             return f.read()
 
     def terminal(self, *argv):
-        """What is on the screen when standard error is a terminal."""
+        """Returns the text on the screen if standard error is a terminal."""
         try:
             master, slave = pty.openpty()
         except OSError as e:
@@ -85,7 +85,7 @@ class Options(Test):
             self.assertIn(flag, self.run_in("./p", "--help")[0].split())
 
     def test_build_says_sizes(self):
-        """build prints what --info will: specializations, arena, code, weights; --json has the same."""
+        """build prints the same figures as --info later: specializations, arena, code, weights. --json contains the same."""
         out, err = self.kiln("build", "m.pt", "-i", "x.npz", "--cpu", "native", "-o", "p")
         self.assertEqual(err, NOTE)
         self.assertRegex(out, r"specialization 0: exact, forward\(.*\): 1 kernels, 0 runtime calls, 0 guards, arena \d+ bytes")
@@ -105,7 +105,7 @@ class Options(Test):
                 self.assertEqual(json.load(b)["code_bytes"] > 0, kind != "c")
 
     def test_prints(self):
-        """What a model prints while it is profiled is not what build says."""
+        """Text that a model prints while it is profiled does not appear in build's output."""
         self.put("m.pt", model(SPEAKS))
         out, err = self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p")
         self.assertNotIn("spoken", out + err)
@@ -116,7 +116,7 @@ class Options(Test):
         self.assertEqual(self.run_in("./p", "-i", "x.npz", "-o", "o.npz")[0], "spoken 2\n")
 
     def test_verbose_calls(self):
-        """What an unrolled loop calls of the runtime is said once, with how often."""
+        """A call of the runtime in an unrolled loop is listed once, with the number of calls."""
         self.put("m.py", b"def forward(x: Tensor):\n    n = 0\n    for i in range(4):\n        if float(x[i]) > 0.0:\n            n += 1\n"
                          b"    return x + n\n")
         err = self.kiln("build", "-v", "m.py", "--input", "x=float32[4]", *NATIVE, "-o", "p")[1]
@@ -137,7 +137,7 @@ class Options(Test):
         self.kiln("run", "m.pt", "--method", "none", status=1)
 
     def test_methods_share(self):
-        """What one method writes another one sees, whichever code runs."""
+        """A method sees the state that another one has written, with specialized and with generic code."""
         self.put("m.pt", model(SHARES))
         for more in ([], ["-i", "x.npz"]):
             self.kiln("build", "m.pt", "--method", "forward,double", *more, *NATIVE, "-o", "p")
@@ -147,7 +147,8 @@ class Options(Test):
             self.assertEqual(self.out("o3.npz"), [5 * i for i in range(6)])
 
     def test_written_constant(self):
-        """A constant that is written to starts as the archive has it: profiling leaves no trace, and calls see each other's."""
+        """A constant that is written to starts with the archive's value: profiling leaves no trace, and calls see each other's
+        writes."""
         constant = pickled(b"(" + tensor(6, [2, 3], [3, 1]) + b"t")
         self.put("m.pt", model(COUNTS, **{"constants.pkl": constant, "constants/0": struct.pack("<6f", *[30] * 6)}))
         for more in ([], ["-i", "x.npz"], ["-i", "x.npz", "-i", "x.npz"]):
@@ -186,7 +187,7 @@ class Options(Test):
         self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
 
     def test_weights_stay(self):
-        """A build that fails leaves an older program its weights, whichever of the two cannot take its place."""
+        """A failing build leaves an older program and its weights unchanged, whichever of the two files cannot be replaced."""
         for old, directory in ("p.weights", "p"), ("q", "q.weights"):
             self.put(old, b"old")
             os.mkdir(os.path.join(self.dir, directory))
@@ -196,7 +197,8 @@ class Options(Test):
             self.assertEqual(sorted(os.listdir(self.dir)), before)
 
     def test_other_weights(self):
-        """What is not the file of this build is refused: another model's, of the same length; damaged at an end; anywhere, by --selfcheck."""
+        """Weights of another build are refused: of another model with the same length, damaged at an end, or (by --selfcheck)
+        damaged anywhere."""
         def weights(name):
             return os.path.join(self.dir, name + ".weights")
 
@@ -225,7 +227,8 @@ class Options(Test):
         self.assertIn("not this program's weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
 
     def test_forms(self):
-        """A convolution that Winograd takes has its weights once, and with --forms small; those made are four times as many."""
+        """With --forms small a convolution that Winograd's method may compute stores its weights once. Transformed ones are four
+        times as large."""
         w = "torch.sin(torch.reshape(torch.arange(0, 9216, dtype=6), [32, 32, 3, 3]))"
         self.put("c.pt", model(body(["return torch.conv2d(x, %s, None, [1, 1], [1, 1])" % w])))
         size = {}
@@ -243,7 +246,8 @@ class Options(Test):
         self.kiln("build", "c.pt", "--forms", "tiny", "-o", "p", status=2)
 
     def test_reports(self):
-        """JSON goes to a file, or with - to standard output and nothing else with it; a file that cannot be written is an error."""
+        """JSON is written to a file or, with -, to standard output, which then contains nothing else. An unwritable file is an
+        error."""
         self.assertIn("weights_bytes", json.loads(self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p", "--json", "-")[0]))
         self.assertIn("code_bytes", json.loads(self.run_in("./p", "--info", "--json", "-")[0]))
         self.assertEqual(json.loads(self.run_in("./p", "-i", "x.npz", "--bench=3", "--json", "-")[0])["runs"], 3)
@@ -253,7 +257,7 @@ class Options(Test):
             self.assertIn(path, self.run_in("./p", "--info", "--json", path, status=1)[1])
 
     def test_warm(self):
-        """33 MB that a product of one row reads move to larger pages: when told to, or after 64 calls."""
+        """33 MB of weights that a product of one row reads move to larger pages, with --warm or after 64 calls."""
         w = attrs(training=b"\x89", w=tensor(8292 * 1021, [8292, 1021], [1021, 1]))
         self.put("w.pt", model(body(["return torch.linear(x, self.w)"]), w,
                                **{"data/0": struct.pack("<8292f", *(math.sin(i) for i in range(8292))) * 1021}))
@@ -267,17 +271,17 @@ class Options(Test):
         self.assertEqual(self.run_in("./p", *["-i", "one.npz"] * 66)[0], cold * 66)
         self.run_in("./p", "-i", "one.npz", "--warm", "--selfcheck")
         if not SANITIZED:
-            # they are in both places a part at a time
+            # while they move, only a part is in both places
             self.assertLess(json.loads(self.run_in("./p", "-i", "one.npz", "--bench=2", "--json", "-")[0])["peak_bytes"], 1.7 * 8292 * 1021 * 4)
-            # memory for weights once, but not twice: they stay where they are
+            # there is memory for one copy of the weights only, so they stay in place
             self.assertEqual(self.run_in("sh", "-c", "ulimit -v 90000; exec ./p -i one.npz --warm")[0], cold)
-            # tcc has constants among what is executed: code they are not
+            # tcc puts constants into executable sections; they do not count as code
             sizes = json.loads(self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--cc", "tcc", "-o", "p", "--json", "-")[0])
             self.assertLess(sizes["code_bytes"], 2000000)
             self.assertEqual(json.loads(self.run_in("./p", "--info", "--json", "-")[0])["code_bytes"], sizes["code_bytes"])
 
     def test_tcc_makes_programs(self):
-        """What the compiler inside Kiln cannot make it does not make something else of."""
+        """If the compiler inside Kiln cannot make the requested kind, build fails instead of making another kind."""
         for options in ["--emit", "obj"], ["--emit", "static"], ["--target", "aarch64-linux-gnu"]:
             self.assertIn("--cc tcc makes programs and shared libraries for this machine", self.kiln("build", "m.pt", "--cc", "tcc", *options, "-o", "p", status=2)[1])
         self.kiln("build", "m.pt", "--cc", "tcc", "--target", "aarch64-linux-gnu", "--emit", "c", "--name", "p", "-o", "c")
@@ -296,7 +300,8 @@ class Options(Test):
             self.assertIn(self.call_status("run", "m.pt", "--input", bad), (1, 2), bad)
 
     def test_several_calls(self):
-        """Of run: an output for each input, those without are printed; more outputs than inputs are an error."""
+        """run with several inputs: an output belongs to each input, results without one are printed, more outputs than inputs are
+        an error."""
         said = self.kiln("run", "m.pt", "-i", "x.npz", "-o", "o.npz", "-i", "x.npz")[0]
         self.assertEqual(self.out(), [2 * i for i in range(6)])
         self.assertTrue(said)
@@ -336,7 +341,8 @@ class Options(Test):
         self.kiln("run", "lacks.pt", "-i", "x.npz", status=7)
 
     def test_sparse(self):
-        """Operators of sparse tensors compile, since models have branches with them, and say that Kiln lacks these."""
+        """Operators of sparse tensors compile, since branches of models contain them. At run time they report that Kiln lacks
+        them."""
         self.put("sparse.pt", model(body(["if torch.gt(torch.size(x, 0), 4):", "  x = torch.to_sparse(x)", "return x"])))
         self.put("other.npz", npz(x=npy([5, 3])))
         self.assertRegex(self.kiln("ops", "sparse.pt", status=7)[0], r"aten::to_sparse +raises: sparse +1 use")
@@ -348,7 +354,7 @@ class Options(Test):
 
     @unittest.skipIf(SANITIZED, "sanitizers name the temporary folder")
     def test_same_bytes(self):
-        """Neither time nor place nor name of the output leaves a trace."""
+        """The time, the place and the name of the output do not change the bytes."""
         os.mkdir(os.path.join(self.dir, "t"))
         self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p", env=with_env(SOURCE_DATE_EPOCH="1"))
         self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "q", env=with_env(SOURCE_DATE_EPOCH="1700000000", TMPDIR=os.path.join(self.dir, "t")))
@@ -360,7 +366,7 @@ class Options(Test):
         self.assertIn("none/kiln-", said)
 
     def test_terminal(self):
-        """Progress is for terminals, and goes; no colours."""
+        """Progress appears on terminals only, and disappears at the end. There are no colours."""
         said = self.terminal(KILN, "build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p")
         self.assertIn("profiling on x.npz", said)
         self.assertTrue(said.replace("\r\n", "\n").endswith("\r\033[K" + NOTE))
@@ -368,7 +374,7 @@ class Options(Test):
         self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p")[1], NOTE)
 
     def test_runner(self):
-        """What runs a program gets all that the program would, and says what became of it."""
+        """--runner receives the program's arguments, and its failure is reported."""
         self.kiln("build", "m.pt", "-i", "x.npz", *NATIVE, "-o", "p")
         self.put("run.sh", b'echo "$@" >>said\nexec "$@"\n')
         self.assertIn("same", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--runner", "sh  run.sh")[0])

@@ -1,5 +1,5 @@
-"""No command and no program writes over a file that it reads: by its name, a symbolic or a hard link, as a part of a library or a folder.
-A build that cannot write one of its results leaves none, and the old ones as they were.
+"""No command and no program overwrites a file that it reads: by its name, a symbolic or a hard link, as a part of a library or a
+folder. A build that cannot write one of its results writes none, and keeps the old ones.
 
 usage: overwrite_test.py KILN
 """
@@ -11,7 +11,7 @@ from hostile import KILN, Test, call, model, npy, npz
 USAGE = 2
 READ = ["m.pt", "x.npz", "y.npz", "f.prof", "t.json", "p.npz", "op.c", "g.npz", "q"]
 OP = ["--op", "op.c", "--op-schema", "my::f(Tensor a) -> Tensor"]
-# each names all files that the command can read; OUT stands for the one that is written
+# each names all files that the command can read. OUT stands for the output
 COMMANDS = [
     ["build", "m.pt", "-i", "x.npz", "--profile", "f.prof", "--tuning", "t.json", *OP, "-o", "OUT"],
     ["build", "m.pt", "-i", "x.npz", *OP, "-o", "new", "--json", "OUT"],
@@ -43,7 +43,7 @@ class Overwrite(Test):
             return f.read()
 
     def refused(self, argv, written, read):
-        """A usage error that names both, and every file is as it was."""
+        """Checks for a usage error that names both files, and that every file is unchanged."""
         before = {name: os.stat(self.at(name)).st_ino for name in sorted(os.listdir(self.dir))}
         bytes_before = {name: self.bytes_of(name) for name in before if os.path.isfile(self.at(name))}
         status, _, err = call(argv, self.dir)
@@ -84,7 +84,7 @@ class Overwrite(Test):
                 os.remove(self.at("d/" + name))
 
     def tree(self):
-        """Paths below the folder, each with its contents; None for a folder."""
+        """Returns the paths below the folder with the contents of files. None for a folder."""
         paths = [os.path.join(at, name) for at, *names in os.walk(self.dir) for name in sum(names, [])]
         return {path: None if os.path.isdir(path) else self.bytes_of(path) for path in paths}
 
@@ -96,7 +96,7 @@ class Overwrite(Test):
         return err
 
     def test_failed_builds(self):
-        """A folder in the place of a result fails at its rename, a long name before any rename."""
+        """A folder in place of a result fails when the result is renamed, a name that is too long earlier."""
         self.put("net.h", b"old")
         self.assertIn(b"File name too long", self.fails_whole("--emit", "shared", "-o", "n" * 254))
         os.mkdir(self.at("libnet.so"))
@@ -111,7 +111,7 @@ class Overwrite(Test):
         self.assertIn(b"No such file", self.fails_whole("--emit", "c", "-o", "none/d"))
 
     def test_programs(self):
-        """Inputs, those of later calls too, and the program itself; with the runtime and without."""
+        """Inputs, also those of later calls, and the program itself, with the runtime and without."""
         for name, options in ("p", []), ("plain", ["--no-generic"]):
             self.works(KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", *options, "-o", name)
             self.put("y.npz", self.bytes_of("x.npz"))
@@ -119,7 +119,7 @@ class Overwrite(Test):
                 os.symlink("y.npz", self.at("link.npz"))
             for out, read in ("x.npz", "x.npz"), ("link.npz", "y.npz"), (name, "the running program"):
                 self.refused(["./" + name, "-i", "x.npz", "-i", "y.npz", "-o", out], out, read)
-            for _ in range(2):                     # a result of an earlier run is replaced
+            for _ in range(2):                     # the second run replaces the result of the first
                 self.works("./" + name, "-i", "x.npz", "-i", "y.npz", "-o", "o.npz", "-o", "/dev/null")
         for option in "--json", "--trace":
             self.refused(["./p", "-i", "x.npz", "--bench=2", option, "x.npz"], "x.npz", "x.npz")

@@ -1,4 +1,4 @@
-"""Building takes time that is linear in a model: four times the size takes about four times the processor time.
+"""Build time is linear in the size of a model: four times the size needs about four times the processor time.
 
 usage: scale_test.py KILN
        scale_test.py KILN FAMILY SIZE...      by hand: seconds for each size, written as C and run, at -O0 and -O2
@@ -46,12 +46,12 @@ def functions(n):
 
 
 def calls(n):
-    """One line of the text for all of them, as layers of one class have it."""
+    """All calls are on one line of the text, as for layers of one class."""
     return "def f(x: Tensor, y: Tensor) -> Tensor:\n    return torch.relu(x) + y\n" + lines(*["x = f(x, x)"] * n)
 
 
 def fans(n):
-    """All alive at once."""
+    """All values are alive at the same time."""
     return lines(*[f"y{i} = torch.relu(x + {i})" for i in range(n)], *[f"x = x + y{i}" for i in range(n)])
 
 
@@ -64,7 +64,7 @@ def writes(n):
 
 
 def layers(n):
-    """An archive of n submodules of one class, with a parameter and a buffer each."""
+    """Makes an archive of n submodules of one class, with a parameter and a buffer each."""
     code = """class Layer(Module):
   __parameters__ = ["weight", ]
   __buffers__ = ["mean", ]
@@ -94,7 +94,7 @@ FAMILIES = layers, straight, constants, branches, nested, functions, calls, fans
 
 class Scale(Test):
     def seconds(self, family, n, *command):
-        """Of Kiln's own, user and system."""
+        """Returns the user and system seconds of Kiln itself."""
         model = family(n)
         name = f"{n}.py" if isinstance(model, str) else f"{n}.pt"
         self.put(name, model.encode() if isinstance(model, str) else model)

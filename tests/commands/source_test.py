@@ -1,12 +1,12 @@
-"""A plain TorchScript source (model.py) where an archive could be: run, build, profile, check, bisect, info, ops, save; and
-operators that are lacking, all in one answer.
+"""A plain TorchScript source (model.py) in place of an archive: run, build, profile, check, bisect, info, ops, save. Operators
+that Kiln lacks are all listed in one message.
 
 usage: source_test.py KILN
 """
 import json, os, struct, sys, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # cheaper than -O0, which compiles all unused blocks
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-Og"      # faster than -O0, which compiles all unused blocks
 import hostile
 from hostile import KILN, Test, call, model, npy, npz
 
@@ -40,7 +40,7 @@ LACKING = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     return torch.sofmax(x, 1)
 """
 
-# y = x * x in a piece of PyTorch's executor, with what it captures
+# y = x * x in a subgraph of PyTorch's executor, with its captured values
 GRAPH = b"""graph(%x.1 : Float(2, 3, strides=[3, 1], requires_grad=1, device=cpu)):
   %y.1 : Float(2, 3, strides=[3, 1], requires_grad=1, device=cpu), %1 : bool = prim::RequiresGradCheck[types=[Tensor(requires_grad=1)]](%x.1)
   %r : Tensor = prim::If(%1)
@@ -59,7 +59,7 @@ with prim::DifferentiableGraph_0 = graph(%x : Tensor):
   return (%1, %2)
 """
 
-TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
+TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # tcc links no sanitizers
 UNSET = b"""def forward(x: Tensor) -> Tensor:
     s = uninitialized(List[Tensor])
     d = uninitialized(Dict[str, int])
@@ -70,7 +70,7 @@ UNSET = b"""def forward(x: Tensor) -> Tensor:
     return torch.relu(uninitialized(Tensor))
 """
 
-# what each of these says of a type is not so, or is so of another interface's method
+# each of these declares a wrong type, or a type of another interface's method
 LIES = (("v = unchecked_cast(Future[str], annotate(Any, torch.jit.fork(number, x)))", "torch.jit.wait(v) + 'a'", "expected a str, but got a value of type int"),
         ("v = uninitialized(Future[str])", "torch.jit.wait(v) + 'a'", "expected a Future, but got a value of type NoneType"),
         ("v = unchecked_cast(str, annotate(Optional[str], None))", "v + 'a'", "expected a str, but got a value of type NoneType"),
@@ -108,7 +108,7 @@ def forward(x: Tensor) -> Tensor:
     return torch.relu(x)
 """
 
-# the class behind the interface is known once the key is
+# the class behind the interface is known when the key is known
 KNOWN = b"""@torch.jit.interface
 class Counts:
     def go(self, n: int) -> int: pass
@@ -184,7 +184,7 @@ class Sources(Test):
         self.assertIn("error", self.says("", "show", "bad.ir", status=1))
 
     def test_graph_that_lies(self):
-        """Kernels rely on types: a graph that is wrong about one does not run."""
+        """Kernels rely on types, so a graph with a wrong type is refused."""
         for lines, why in (
             (['%1 : Tensor = prim::Constant[value="text"]()', "%2 : Tensor = aten::relu(%1)"], "of type str and not Tensor"),
             (["%1 : int = prim::Constant[value=7]()", "%2 : Tensor = aten::relu(%1)"], "no overload"),
@@ -206,7 +206,7 @@ class Sources(Test):
             self.assertIn(why, self.says("", "run", "lies.ir", "-i", "a.npz", status=1))
 
     def test_casts(self):
-        """What a model says of a value's type is looked at before it is used."""
+        """A type that a model claims for a value is checked before the value is used."""
         for line, why in (("unchecked_cast(str, annotate(Any, 99999))", "expected a str, but got a value of type int"),
                           ("unchecked_cast(List[str], annotate(Optional[List[str]], None))[0]", "expected a List[str], but got"),
                           ("unchecked_cast(Tuple[int, str], annotate(Any, (1, 2)))[1]", "expected a Tuple[int, str], but got")):
@@ -219,7 +219,7 @@ class Sources(Test):
         self.assertIn("same", self.says("", "check", "unset.py", "./p", "-i", "a.npz"))
 
     def test_lies(self):
-        """The same in programs, which say what the interpreter says."""
+        """Likewise in programs, whose messages equal the interpreter's."""
         self.put("lies.py", (LIAR % ("v = x", "v")).encode())
         self.says("", "run", "lies.py", "-i", "a.npz")
         for line, use, why in LIES:

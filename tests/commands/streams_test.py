@@ -1,4 +1,4 @@
-"""What goes to standard output and what beside it; files, descriptors, memory for the stack and signals as a shell may set them.
+"""Output on standard output and on standard error; files, descriptors, stack limits and signals as a shell may set them.
 
 usage: streams_test.py KILN
 """
@@ -25,7 +25,7 @@ class Streams(Test):
         return p.returncode, p.stdout, p.stderr.decode("utf-8", "replace")
 
     def aside(self, *argv):
-        """What standard output has, when the model's text went to standard error."""
+        """Returns standard output if the model's text was written to standard error."""
         status, out, err = self.run_(*argv)
         self.assertEqual(status, 0, (argv, err))
         self.assertIn("spoken 2", err, argv)
@@ -56,7 +56,7 @@ class Streams(Test):
             return {name.partition("/")[2]: z.read(name) for name in z.namelist()}
 
     def test_archives(self):
-        """Archives go into pipes and devices, which cannot seek; what the model prints goes beside."""
+        """Archives are written to pipes and devices, which cannot seek. The model's prints go to standard error."""
         for command in ["save", "m.pt"], ["trace", "m.pt", "-i", "x.npz"]:
             self.assertEqual(self.run_(KILN, *command, "-o", "f.pt")[0], 0)
             with open(os.path.join(self.dir, "f.pt"), "rb") as f:
@@ -68,7 +68,7 @@ class Streams(Test):
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
     def test_programs(self):
-        """A program goes to standard output, and its report beside. Results that are several files do not."""
+        """A program is written to standard output, and its report to standard error. Results of several files are refused."""
         build = [KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc"]
         for name in "-", "/dev/stdout":
             status, out, err = self.run_(*build, "-o", name)
@@ -85,7 +85,7 @@ class Streams(Test):
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
     def test_names(self):
-        """Paths that the linker and pkg-config would take apart."""
+        """Paths that the linker and pkg-config would split."""
         os.mkdir(os.path.join(self.dir, "a,b c"))
         status, _, err = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "--no-dynamic", "--cpu", "native", "--emit", "shared", "--name", "net",
                                    "-o", "a,b c/1,2 $.so", env={"TMPDIR": os.path.join(self.dir, "a,b c"), "CFLAGS": "-O0"})
@@ -94,21 +94,21 @@ class Streams(Test):
             self.assertIn("Libs: ${pcfiledir}/1,2\\ $$.so -Wl", f.read())
 
     def test_full_device(self):
-        """Each command names the reason, also when an early write failed."""
+        """Each command prints the reason, also if an early write failed."""
         for command in ["profile", "m.pt", "-i", "x.npz"], ["run", "m.pt", "-i", "x.npz"], ["save", "m.pt"], ["build", "m.pt", "--cc", "tcc"]:
             status, _, err = self.run_(KILN, *command, "-o", "/dev/full")
             self.assertEqual(status, 1, command)
             self.assertIn("No space left on device", err, command)
 
     def test_stdout_is_a_file(self):
-        """/dev/stdout is never replaced by a file of its own."""
+        """/dev/stdout is never replaced by a regular file."""
         with open(os.path.join(self.dir, "to"), "wb") as f:
             subprocess.run([KILN, "run", "m.pt", "-i", "x.npz", "-o", "/dev/stdout"], cwd=self.dir, stdout=f, check=True, stderr=subprocess.DEVNULL)
         self.assertTrue(zipfile.is_zipfile(os.path.join(self.dir, "to")))
         self.assertTrue(os.path.islink("/dev/stdout"))
 
     def test_links(self):
-        """The file that a link leads to is replaced, and the link stays."""
+        """The file that a link points to is replaced, and the link stays."""
         os.symlink("real.npz", os.path.join(self.dir, "link.npz"))
         self.put("real.npz", b"old")
         self.assertEqual(self.run_(KILN, "run", "m.pt", "-i", "x.npz", "-o", "link.npz")[0], 0)
@@ -116,7 +116,7 @@ class Streams(Test):
         self.assertTrue(zipfile.is_zipfile(os.path.join(self.dir, "real.npz")))
 
     def test_links_of_programs(self):
-        """Of a program, too; its weights are where it looks for them, and a link there stays as well."""
+        """The same for programs. A program finds its weights, and a link in their place stays, too."""
         os.mkdir(os.path.join(self.dir, "bin"))
         for link, real in ("link", "bin/real"), ("bin/link.weights", "weights"):
             os.symlink(os.path.join(self.dir, real), os.path.join(self.dir, link))
@@ -128,7 +128,7 @@ class Streams(Test):
         self.assertEqual(self.run_("./link", "-i", "x.npz", "-o", "out.npz")[0], 0)
 
     def test_help(self):
-        """What stands beside an option is no argument of it, and what is an example works."""
+        """Text beside an option in the help is no argument of it, and the examples work."""
         for command in re.findall(r"kiln (\w+) ", self.run_(KILN, "--help")[1].decode()):
             for line in self.run_(KILN, command, "--help")[1].decode().split("\n"):
                 self.assertRegex(line, r"^(?!  .*--)|^  (-.|  )[, ] --[\w-]+(\[=\w+\])?( \S+)?( {1,}|$)", line)
@@ -138,7 +138,7 @@ class Streams(Test):
         self.assertEqual(status, 0, err)
 
     def test_descriptors(self):
-        """Too few are an error, and no bug of Kiln; the temporary folder goes."""
+        """Too few file descriptors give an error, not a BUG. The temporary folder is removed."""
         seen = set()
         for n in [*range(4, 13), 30]:
             for compiler in "tcc", "cc":
@@ -167,10 +167,10 @@ class Streams(Test):
 
     @unittest.skipIf(SANITIZED, "sanitizers want more")
     def test_address_space(self):
-        """From what the loader needs on: an answer or a message."""
+        """With any address space that lets the loader run, there is an answer or a message."""
         seen = set()
         run = lambda kb: self.run_(KILN, "run", "m.pt", "-i", "x.npz", limit=lambda: resource.setrlimit(resource.RLIMIT_AS, (kb << 10, kb << 10)))
-        least = next(kb for kb in range(8000, 64000, 500) if run(kb)[0] != -signal.SIGSEGV)     # below, the kernel cannot load it
+        least = next(kb for kb in range(8000, 64000, 500) if run(kb)[0] != -signal.SIGSEGV)     # with less, the kernel cannot load it
         for kb in range(least, least + 16000, 500):
             status, _, err = run(kb)
             self.assertIn(status, (0, 1, 127), (kb, err))
@@ -179,7 +179,7 @@ class Streams(Test):
         self.assertIn(0, seen)
 
     def test_children_ignored(self):
-        """Who is started with SIGCHLD ignored has children all the same."""
+        """Child processes work even if the parent was started with SIGCHLD ignored."""
         limit = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         self.assertEqual(self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p", limit=limit)[0], 0)
         self.assertEqual(self.run_("./p", "-i", "x.npz")[0], 0)

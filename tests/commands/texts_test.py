@@ -1,4 +1,4 @@
-"""Lists of texts in .npz files, whole keys in kiln info, files that were saved beside a model.
+"""Lists of texts in .npz files, whole keys in kiln info, and files that were saved with a model.
 
 usage: texts_test.py KILN
 """
@@ -17,7 +17,7 @@ EXTRA = {"config.json": b'{"a": 1}', "raw \x1b": bytes(range(256)) * 20, "empty"
 
 
 def texts(words, order="<", n=None):
-    """A 1-d unicode array, as NumPy writes it."""
+    """Returns a 1-d unicode array, as NumPy writes it."""
     longest = max([len(w) for w in words] + [1])
     data = b"".join(w.ljust(longest, "\0").encode("utf-32-le" if order == "<" else "utf-32-be") for w in words)
     return npy([len(words) if n is None else n], "%sU%d" % (order, longest), data)
@@ -45,8 +45,8 @@ class Texts(Test):
             return members(f.read())
 
     def test_lists(self):
-        """A list of texts is read from one array, also empty, of either byte order, of characters beyond ASCII, or from its parts,
-        and written as parts."""
+        """A list of texts is read from one array, also an empty one, in either byte order, with characters beyond ASCII, or from
+        its elements. It is written as elements."""
         self.put("m.py", SOURCE)
         words = ["a", "l\u00f3ng\u4e00\U0001f600", ""]
         given = {"words": texts(words), "d.k": texts(["x", "yz"])}
@@ -64,7 +64,7 @@ class Texts(Test):
         self.check([KILN, "check", "m.py", "./p", "-i", "in.npz"], 0)
 
     def test_many(self):
-        """As many texts as a batch has, in time that grows with their number."""
+        """As many texts as a large batch has, in time that grows linearly."""
         self.put("m.py", b"def forward(words: List[str]):\n    return len(words), words[59999]\n")
         words = ["word %d" % i for i in range(60000)]
         self.put("in.npz", npz(words=texts(words)))
@@ -85,14 +85,14 @@ class Texts(Test):
             self.check([KILN, "run", source, "-i", "in.npz"], 1, why)
 
     def test_keys(self):
-        """kiln info prints whole keys of what is nested."""
+        """kiln info prints the whole keys of nested values."""
         self.put("m.py", b"def forward(d: Dict[str, List[Tensor]], t: Tuple[Tensor, List[Tuple[Tensor, int]]], s: Optional[List[str]] = None):\n"
                          b"    return d\n")
         arguments = json.loads(call([KILN, "info", "m.py", "--json"], self.dir)[1])["functions"][0]["arguments"]
         self.assertEqual([a["keys"] for a in arguments], [["d.KEY.0", "d.KEY.1", "..."], ["t.0", "t.1.0.0", "t.1.0.1", "t.1.1.0", "t.1.1.1", "..."], ["s"]])
 
     def test_extra_files(self):
-        """In kiln info, in programs, and written by these."""
+        """Extra files appear in kiln info and in programs, and programs can write them."""
         self.put("m.pt", model(**{"extra/" + name: data for name, data in EXTRA.items()}))
         self.put("x.npz", npz(x=npy([2, 3])))
         self.put("plain.pt", model())

@@ -1,4 +1,5 @@
-"""kiln build --tune, --tuning: what is recorded is taken, the answer stays, the same file gives the same program; bad files are refused.
+"""kiln build --tune, --tuning: recorded choices are used, the answers stay the same, the same file gives the same program, and
+bad files are refused.
 
 usage: tune_test.py KILN
 """
@@ -10,7 +11,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "program"))
 import hostile
 from hostile import Test, body, call, model, npy, npz
 
-hostile.SECONDS = 600            # most of it is waiting for others that use the machine
+hostile.SECONDS = 600            # most of the time is spent waiting for other work on the machine to end
 CONVOLUTION = "convolution 3 x 3, 32 -> 32 channels, (1, 16, 16) -> (16, 16)"
 SIN = "torch.sin(torch.reshape(torch.arange(9216, dtype=6), [32, 32, 3, 3]))"
 
@@ -32,7 +33,7 @@ class Tune(Test):
         return self.kiln("build", model, "-i", "x.npz", "-o", out, *more, **how)
 
     def tuned(self, kernels, **more):
-        """Builds with this in the file: what --json says was chosen."""
+        """Builds with these choices in the file. Returns the choices that --json reports."""
         self.put("t.json", json.dumps({"kernels": kernels, **more}).encode())
         self.build("--tuning", "t.json", "--cpu", "native", "--json", "p.json")
         with open(os.path.join(self.dir, "p.json")) as f:
@@ -43,7 +44,7 @@ class Tune(Test):
             return f.read()
 
     def test_recorded(self):
-        """Each way of each kernel is taken, and answers the same, on sizes never profiled, too."""
+        """Each way to compute each kernel can be chosen, and gives the same answers, also on sizes that were not profiled."""
         usual = self.tuned([{"kernel": "none of this program", "way": "in panels"}])
         self.assertIn(CONVOLUTION, [k["kernel"] for k in usual])
         self.assertTrue(any(k["kernel"].startswith("sum") for k in usual), usual)
@@ -61,7 +62,7 @@ class Tune(Test):
         self.assertIn(self.bytes_of("p"), programs)
 
     def test_measured(self):
-        """What --tune writes gives the same program again, without measuring."""
+        """The file that --tune writes gives the same program again, without measuring."""
         for more in [], ["--no-dynamic"]:
             _, said = self.build("--tune=1", "--tuning", "t.json", *more)
             self.assertRegex(said, r"tuned \d+ of \d+ kernels: a call takes [0-9.]+ of the time")

@@ -1,5 +1,5 @@
-"""The command line of kiln and of programs: help, versions, mistakes in options, standard input and output as files, outputs that are
-one file, names of functions in programs.
+"""The command line of kiln and of programs: help, versions, mistakes in options, standard input and output as files, outputs that
+are the same file, names of functions in programs.
 
 usage: usage_test.py KILN
 """
@@ -27,14 +27,14 @@ class Usage(Test):
         return os.path.join(self.dir, name)
 
     def ends(self, status, *argv, stdin=b"", stdout=subprocess.PIPE):
-        """Standard output, and the lines of standard error; stdin: bytes in a pipe, or a file."""
+        """Returns standard output, and the lines of standard error. stdin: bytes for a pipe, or a file."""
         given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
         p = subprocess.run(argv, cwd=self.dir, stdout=stdout, stderr=subprocess.PIPE, timeout=120, **given)
         self.assertEqual(p.returncode, status, (argv, p.stderr[-2000:]))
         return p.stdout, p.stderr.decode().splitlines()
 
     def says(self, line, *argv, status=USAGE):
-        """One line, and nothing else."""
+        """Checks that the command prints one line, and nothing else."""
         out, err = self.ends(status, *argv)
         self.assertEqual((out, err), (b"", [line]), argv)
 
@@ -57,7 +57,7 @@ class Usage(Test):
         self.assertEqual(self.ends(DONE, KILN, "help"), self.ends(DONE, KILN, "--help"))
 
     def test_groups(self):
-        """Options have titles above them, each once; every option is under one."""
+        """Options are grouped under titles, each of which appears once. Every option is in a group."""
         for command in "build", "run", "info":
             lines = self.ends(DONE, KILN, command, "--help")[0].decode().splitlines()[4:]
             titles = [line for before, line in zip([""] + lines, lines) if line and not before]
@@ -100,7 +100,7 @@ class Usage(Test):
         self.says("./p: missing value of option --seed: -i is another option" + end, "./p", "--seed", "-i", "x.npz")
         for option, number in ("--seed", "a number"), ("--threads", "a number from 0 to 4096"):
             self.says("./p: %s wants %s, not 'x'%s" % (option, number, end), "./p", "-i", "x.npz", option, "x")
-        self.ends(DONE, "./p", "-i", "x.npz", "--seed", "-1")        # a number, and no option
+        self.ends(DONE, "./p", "-i", "x.npz", "--seed", "-1")        # -1 is a number, not an option
 
     def test_missing_input(self):
         why = "argument 'x': 'x' is missing, and no input is given; expected Tensor: -i IN.npz gives it"
@@ -110,7 +110,7 @@ class Usage(Test):
         self.build("plain", *PROGRAMS["plain"])
         self.says("./plain: error: argument 'x' is missing: -i IN.npz gives it", "./plain", status=INPUT)
         self.put("y.npz", npz(y=npy([2, 3])))
-        for argv in [KILN, "run", "m.pt"], ["./p"]:                  # an input without it: -i is not what is missing
+        for argv in [KILN, "run", "m.pt"], ["./p"]:                  # an input without the argument: the message must not ask for -i
             self.assertIn("'x' is missing; expected Tensor; the keys are 'y'", self.ends(INPUT, *argv, "-i", "y.npz")[1][0])
 
     # ---- standard input and output ------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Usage(Test):
             return z.read("out.npy")[-24:]
 
     def test_pipes(self):
-        """-i - reads a pipe or a file, more than once where the command does; -o - writes bytes alone."""
+        """-i - reads a pipe or a file, more than once if the command does. -o - writes only bytes."""
         want = struct.pack("<6f", *(2.0 * i for i in range(6)))
         self.build("p", "--cc", "tcc", source="m.pt")
         self.build("plain", *PROGRAMS["plain"])
@@ -130,7 +130,7 @@ class Usage(Test):
                 self.assertEqual(self.result(out), want, argv)
                 self.assertEqual(err, [] if argv == ["./plain"] else ["spoken 2"], argv)
             self.put("behind", b"a line\n" + X)
-            for name, start in ("x.npz", 0), ("behind", 7):          # a file is read from its position, which stays
+            for name, start in ("x.npz", 0), ("behind", 7):          # a file is read from its current position, which does not change
                 with open(self.at(name), "rb", buffering=0) as f:
                     f.seek(start)
                     self.assertEqual(self.result(self.ends(DONE, *argv, "-i", "-", "-o", "-", stdin=f)[0]), want, argv)
@@ -163,7 +163,8 @@ class Usage(Test):
             self.assertIn("cannot write to x.npz: the same file is read, as standard input", err[0])
 
     def test_written_twice(self):
-        """Outputs of one command that are one file: by name, by links, before any exists; nothing is written."""
+        """Outputs of one command that are the same file, by name or by links, also before it exists, are refused, and nothing is
+        written."""
         self.build("p", "--cc", "tcc")
         os.mkdir(self.at("d"))
         os.symlink("d", self.at("e"))
@@ -189,7 +190,7 @@ class Usage(Test):
         self.ends(DONE, "./p", "-i", "x.npz", "-i", "x.npz", "-o", "d/one", "-o", "e/two")
 
     def test_dangling_links(self):
-        """An output through a link whose file does not exist yet makes the file, and the link stays."""
+        """An output through a link whose target does not exist creates the target, and the link stays."""
         os.mkdir(self.at("d"))
         os.symlink("d/chain", self.at("link"))
         os.symlink("../real", self.at("d/chain"))
@@ -213,7 +214,7 @@ class Usage(Test):
                 self.build("net.o", *quick, "--emit", emit, "--name" if emit != "exe" else "--threads", "net" if emit != "exe" else "1", *debug)
                 with open(self.at("net.o"), "rb") as f:
                     data = f.read()
-                if emit != "obj":                                    # whose names its relocations need
+                if emit != "obj":                                    # an object needs the names for its relocations
                     self.assertEqual(b"\0rt_tensor_new\0" in data, bool(debug), emit)
                 sizes.append(len(data))
             self.assertLess(sizes[0], 0.95 * sizes[1], emit)
@@ -221,7 +222,7 @@ class Usage(Test):
         self.assertIn("--debug: the compiler inside Kiln writes no names of functions", err[-1])
 
     def test_tcc(self):
-        """kiln build says what the compiler inside Kiln costs; C that another compiler may take is no such program."""
+        """kiln build notes the cost of the compiler inside Kiln. It does not for C, which another compiler may compile."""
         said = lambda *argv: [line for line in self.ends(DONE, KILN, "build", "quiet.pt", "-i", "x.npz", *argv)[1] if "times slower" in line]
         self.assertRegex(said("--cc", "tcc", "-o", "p")[0], r"^kiln: note: programs by tcc run \d[.\d]* to \d+ times slower than by gcc$")
         self.assertEqual(said("--cc", "tcc", "--emit", "c", "--name", "net", "-o", "c"), [])

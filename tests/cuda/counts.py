@@ -34,7 +34,7 @@ SAID = re.compile(r"^grid: (\d+) launches, (\d+) copies up \((\d+) bytes\), (\d+
 
 
 def array(spec, salt):
-    """Small numbers of all signs; integers are from 0 to 3."""
+    """Returns an array of small numbers of both signs. Integers are from 0 to 3."""
     dtype, sizes = re.fullmatch(r"(\w+)\[(.*)\]", spec).groups()
     shape = [int(n) for n in sizes.split("x")]
     n = 1
@@ -71,7 +71,7 @@ class Programs(unittest.TestCase):
                      "--no-dynamic", "--no-source", *more, "-o", out], CUDA_HOME=f"{OUT}/toolkit", KILN_GRID=HERE)
 
     def counted(self, program, inputs, *more):
-        """The driver's counts of a run, in which memory that was freed keeps no values that a lost copy would have had."""
+        """Returns the driver's counts of a run. Freed memory is overwritten, so that a lost copy does not go unnoticed."""
         _, err = self.run_it([program, *sum((["-i", i] for i in inputs), []), "--device", "cuda", *more],
                              LD_LIBRARY_PATH=f"{OUT}/toolkit", KILN_GRID_SM="86", KILN_GRID_SAY="1", KILN_NO_RECYCLE="1",
                              MALLOC_PERTURB_="165")
@@ -80,7 +80,7 @@ class Programs(unittest.TestCase):
         return said
 
     def measure(self, name):
-        """Counts of a call, in the order of COLUMNS, and the names of its host steps."""
+        """Returns the counts of a call, in the order of COLUMNS, and the names of its host steps."""
         out = self.program(name)
         self.counted(out, [f"{out}.npz"] * 2, "--selfcheck")
         once, twice = self.counted(out, [f"{out}.npz"]), self.counted(out, [f"{out}.npz"] * 2)
@@ -92,7 +92,7 @@ class Programs(unittest.TestCase):
         return [launches, host, up, up_bytes, down, down_bytes, across, syncs, once[2] - up_bytes], ", ".join(steps)
 
     def program(self, name):
-        """The network's program, which is built once."""
+        """Returns the network's program, which is built once."""
         text, out = SAME_TEXT.get(name, name), f"{OUT}/{name}"
         model = f"{HERE}/nets/{text}.pt"
         if name in BUILT:
@@ -107,8 +107,8 @@ class Programs(unittest.TestCase):
         return out
 
     def fails_well(self, run, want, n):
-        """Whether the driver's call n failed in run(): then there is the CPU's answer and a warning, or an error that says
-        what the driver was asked for.  Nothing is leaked."""
+        """Returns whether the driver's call n failed in run(). If so, there must be the CPU's answer and a warning, or an error
+        that contains the driver's call. Nothing may be leaked."""
         r = run(KILN_GRID_FAIL=str(n))
         left = SAID.search(r.stderr)
         self.assertTrue(not left or left.group(8) == "0", (n, r.stderr))
@@ -123,7 +123,7 @@ class Programs(unittest.TestCase):
 
 
 class Counts(Programs):
-    """A test for each network is added below."""
+    """One test for each network, added below."""
 
 
 class Dynamic(Programs):
@@ -151,7 +151,7 @@ class Dynamic(Programs):
 
 
 class Faults(Programs):
-    """A driver one of whose calls fails, spread over those of each network."""
+    """Driver calls that fail, spread over all calls of each network."""
 
     def test_networks(self):
         for i, name in enumerate(NETS):
@@ -170,12 +170,12 @@ class Faults(Programs):
 
 
 class State(Programs):
-    """State that stays on the device, and a driver whose calls fail."""
+    """State that stays on the device, and driver calls that fail."""
 
     built = False
 
     def cached(self):
-        """A program of forward and double, and two inputs."""
+        """Builds a program with the methods forward and double, and makes two inputs."""
         out = f"{OUT}/state"
         if not State.built:
             State.built = True
@@ -197,7 +197,7 @@ class State(Programs):
         return [float(n) for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
 
     def test_generic_code_between(self):
-        """A method without kernels reads and writes state that is newer on the device."""
+        """A method without kernels reads and writes state whose newest value is on the device."""
         want, got = self.run_state(["--device", "cpu"]), self.run_state(["--device", "cuda"])
         self.assertEqual((want.returncode, got.returncode), (0, 0), got.stderr)
         self.assertEqual(len(self.numbers(want.stdout)), len(self.numbers(got.stdout)))
@@ -257,7 +257,7 @@ if __name__ == "__main__":
     for name in NETS:
         setattr(Counts, "test_" + name, test_of(name))
     if not shutil.which("c++"):
-        print("SKIP: c++ is missing")    # the emulated toolkit compiles by it
+        print("SKIP: c++ is missing")    # the emulated toolkit compiles with it
         sys.exit(0)
     ok = unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful()
     if MEND:

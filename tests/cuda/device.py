@@ -1,4 +1,4 @@
-"""Steps of device.sh, which measure a GPU.
+"""The steps of device.sh, which measure a GPU.
 
     device.py machine|nets|kernels|models|limits KILN OUT
 
@@ -22,7 +22,7 @@ MAJOR, MINOR, CLOCK, MEMORY_CLOCK, BUS, SMS, L2 = 75, 76, 13, 36, 37, 16, 38
 
 
 class Driver:
-    """The CUDA driver, and the primary context of device 0, which is current from then on."""
+    """The CUDA driver, and the primary context of device 0, which is made current."""
 
     def __init__(self):
         self.cuda = c.CDLL("libcuda.so.1")
@@ -68,7 +68,8 @@ class Driver:
         self.call("cuStreamSynchronize", None)
 
     def seconds(self, work):
-        """Of work(), which enqueues on the default stream: by events, or by the clock where there are none."""
+        """Returns the seconds of work(), which enqueues on the default stream: measured by events, or by the clock if there are
+        none."""
         if not self.events:
             self.wait()
             begin = time.perf_counter()
@@ -84,7 +85,7 @@ class Driver:
         return ms.value / 1e3
 
     def used(self):
-        """Bytes in use on the device; None: the driver cannot say."""
+        """Returns the bytes in use on the device. None if the driver cannot report them."""
         if not hasattr(self.cuda, "cuMemGetInfo_v2"):
             return None
         free, total = c.c_size_t(), c.c_size_t()
@@ -93,7 +94,7 @@ class Driver:
 
 
 def torch():
-    """PyTorch with a device of its own, or None: also beside an emulated driver, which is none for PyTorch."""
+    """Returns PyTorch if it has a device, else None. PyTorch does not accept an emulated driver."""
     if SMALL:
         return None
     try:
@@ -147,7 +148,7 @@ def machine(d):
 # ---- libraries -------------------------------------------------------------------------------------------------------
 
 def library(name, text, sizes):
-    """A kiln.door.Instance of the model in TorchScript, on device 0."""
+    """Returns a kiln.door.Instance of the model in TorchScript, on device 0."""
     from kiln import door
     with open(f"{OUT}/{name}.py", "w") as f:
         f.write(text)
@@ -158,7 +159,7 @@ def library(name, text, sizes):
 
 
 class Call:
-    """A call with arguments on the device; sizes: by key."""
+    """A call with arguments on the device. sizes: sizes by key."""
 
     def __init__(self, driver, instance, sizes):
         from kiln import door
@@ -189,7 +190,7 @@ POWERS = [2 ** i for i in range(5, 25)]
 
 
 def classes():
-    """name: expression, [sizes by key]"""
+    """Returns name: expression, [sizes by key]."""
     side = [32, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1000, 1024, 1280, 1536, 2048, 2560, 3072, 3584, 4096]
     rows = [(r, n) for r in (1, 8, 128, 1024) for n in (64, 256, 768, 1024, 4096)]
     found = {
@@ -229,7 +230,7 @@ def best(driver, work, flush):
 
 def kernels(driver):
     failed = 0
-    n = 1 << (12 if SMALL else 28)                     # more than any L2
+    n = 1 << (12 if SMALL else 28)                     # larger than any L2 cache
     at, zeros = driver.alloc(n), c.create_string_buffer(n)
     flush = lambda: driver.up(at, zeros, n)            # noqa: E731
     with open(f"{OUT}/kernels.csv", "w", newline="") as f:
@@ -282,7 +283,7 @@ def nets(_):
 
 
 def modules(found):
-    """name: module, example of a batch."""
+    """Returns name: module, example of a batch."""
     image = lambda n: found.randn(n, 3, 224, 224)      # noqa: E731
     all_of = {}
     try:
@@ -326,11 +327,11 @@ def models(driver):
 
 
 def measured(driver, kiln, found, module, x, numbers):
-    """Milliseconds of Kiln, eager, compiled, and the largest difference of results."""
+    """Returns the milliseconds of Kiln, eager and compiled PyTorch, and the largest difference of results."""
     half = found.bfloat16 if numbers == "bfloat16" else found.float32
     found.backends.cuda.matmul.allow_tf32 = found.backends.cudnn.allow_tf32 = numbers == "tf32"
     module, x = module.to("cpu", half), x.to(half)
-    ours = "" if numbers == "tf32" else kiln.compile(module, x, gpu=arch(), device="cuda")     # Kiln has no TF32 yet
+    ours = "" if numbers == "tf32" else kiln.compile(module, x, gpu=arch(), device="cuda")     # Kiln lacks TF32
     there, xs = module.to("cuda"), x.to("cuda")
     compiled = found.compile(there, mode="max-autotune")
     ms = [work and "%.3f" % (best(driver, lambda: work(xs), lambda: None) * 1e3) for work in (ours, there, compiled)]
@@ -361,7 +362,8 @@ def limits(driver):
 
 
 def too_little(driver):
-    """A program without memory on the device computes on the CPU, and says so; with --device cuda it ends with 6."""
+    """If the device has too little memory, a program computes on the CPU, with a warning. With --device cuda it ends with status
+    6."""
     held = []
     for n in (1 << 30, 1 << 26, 1 << 22, 1 << 20):
         while True:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/cuda/device.sh [KILN [OUT]] - everything that only a machine with a GPU can show, in about 30 minutes
+# tests/cuda/device.sh [KILN [OUT]] - runs everything that only a machine with a GPU can show, in about 30 minutes
 #
 # Wants CUDA 13 (NVRTC, and compute-sanitizer where it is), PyTorch, gcc, and Kiln (build/kiln).  Each step prints what it
 # found when it ends and writes OUT/STEP.log, so that a run that is cut off is worth something.  A step that fails does not
@@ -31,7 +31,7 @@ step() {
 }
 
 
-# The programs of tests/cuda, on the device beside generic code.
+# The programs of tests/cuda: compares the device with generic code.
 answers() {
 	bad=0
 	for model in tests/cuda/kernels/model.pt:tests/cuda/kernels/in.npz samples/digits/model.pt:samples/digits/in.npz \
@@ -62,7 +62,7 @@ sanitize() {
 	return $bad
 }
 
-# Functions cannot be given to timeout, so answers and sanitize watch only their programs' ends.
+# timeout cannot run shell functions, so answers and sanitize only watch the ends of their programs.
 inside() {
 	name=$1
 	begin=$(date +%s)

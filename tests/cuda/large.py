@@ -1,4 +1,4 @@
-"""Kernels over more than 2^32 elements, at the blocks on both sides of 2^31 and 2^32 and at the ends; products of 2^40
+"""Runs kernels over more than 2^32 elements, at the blocks on both sides of 2^31 and 2^32 and at the ends. Also products of 2^40
 multiply-adds and of a batch with more than 2^31 results, at blocks in the corners.
 
     large.py GOLDEN_DIR OUT

@@ -1,4 +1,4 @@
-# Arguments that may overlap, one of which is written, by the host and by a kernel.
+# Arguments that may overlap. The host and a kernel write one of them.
 def forward(x: Tensor, y: Tensor) -> Tensor:
     z = x * 2
     y.add_(z)

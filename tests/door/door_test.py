@@ -1,4 +1,4 @@
-"""Programs as libraries: one C program with two models, by every form of library, and what other tools see of them.
+"""Programs as libraries: one C program with two models, with each kind of library, and what other tools see of the libraries.
 
 usage: door_test.py KILN
 """
@@ -16,7 +16,7 @@ WARN = ["-std=c11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Wpedantic", "-W
 WRAP = ["-Wl,--wrap=" + f for f in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")]
 ENDS = {"shared": "so", "static": "a", "obj": "o"}
 SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
-# In turn: without that a thread that spins, or calls without a pause, keeps the others from running for minutes.
+# Fair scheduling: otherwise a thread that spins, or calls without a pause, blocks the others for minutes.
 VALGRIND = ["valgrind", "-q", "--fair-sched=yes", "--leak-check=full", "--error-exitcode=9"]
 CPU = ["--cpu", "x86-64-v3"] if platform.machine() == "x86_64" else []
 
@@ -27,7 +27,7 @@ def file(name):
 
 class Door(programs.Test):
     def libraries(self, kind, *options, cpu=CPU):
-        """many and net in this form: what a compiler is given to link them."""
+        """Builds many and net as this kind of library. Returns the compiler's arguments to link them."""
         made = []
         for name, more in (("many", [file("many.pt"), "--method", METHODS, "--input", "x=float32[2x3]"]),
                            ("net", [file("net.py"), "--input", "x=float32[1x4]"])):
@@ -35,13 +35,13 @@ class Door(programs.Test):
         return made
 
     def compiles(self, name, libraries, *options, cc=CC):
-        """The program of a file here, with these libraries."""
+        """Compiles the program of a file here with these libraries."""
         self.ends(DONE, cc, *WARN, *os.environ.get("CFLAGS", "").split(), "-I", self.folder.name, file(name + ".c"), *libraries,
                   "-Wl,-rpath," + self.folder.name, "-o", self.at(name), "-lm", "-lpthread", *options)
         return self.at(name)
 
     def test_forms(self):
-        """values.c by each form; each shows NAME_* and nothing else, and two go together."""
+        """Runs values.c with each kind of library. Each exports NAME_* and nothing else, and two can be linked together."""
         for kind in "shared", "static", "obj":
             with self.subTest(kind):
                 libraries = self.libraries(kind)
@@ -54,7 +54,7 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED or platform.machine() != "x86_64", "tcc links for x86-64, and no sanitizer's calls")
     def test_tcc(self):
-        """By the compiler inside Kiln: the same answers and threads; NAME_* alone can be seen, the loader patches no code, and the
+        """The compiler inside Kiln: the same answers and threads. Only NAME_* is exported, the loader patches no code, and the
         stack is not executable."""
         libraries = self.libraries("shared", "--cc", "tcc", cpu=[])
         for name, library in zip(("many", "net"), libraries):
@@ -65,7 +65,7 @@ class Door(programs.Test):
             self.assertLessEqual({name + "_open", name + "_call", name + "_forward"}, shown)
             self.assertIn("NODELETE", out)
             self.assertNotIn("TEXTREL", out)
-            self.assertRegex(out, r"GNU_STACK .* RW +0x10")         # glibc 2.41 loads no library without
+            self.assertRegex(out, r"GNU_STACK .* RW +0x10")         # glibc 2.41 does not load a library without it
         self.assertEqual(self.ends(DONE, self.compiles("values", libraries))[1], "")
         self.ends(DONE, self.compiles("threads", libraries), 1000)
 
@@ -80,14 +80,14 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
     def test_lacking(self):
-        """Each allocation fails in its turn."""
+        """Each allocation fails in turn."""
         program = self.compiles("lacking", self.libraries("static"), *WRAP)
         self.ends(DONE, program)
         need("valgrind")
         self.ends(DONE, *VALGRIND, program, KILN_NO_RECYCLE="1")
 
     def without_heap(self, *how):
-        """noheap.c, with libraries that have no heap."""
+        """Compiles noheap.c with libraries that have no heap."""
         libraries = []
         for name, model, *inputs in (("net", file("net.py"), "x=float32[1x4]"), ("ema", os.path.join(HERE, "..", "bare", "ema.pt"), "x=float32[3x4]"),
                                      ("products", file("products.py"), "x=float32[256x9x11]", "y=float32[256x13x11]")):
@@ -97,7 +97,7 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
     def test_noheap(self):
-        """NAME_open_in: no heap at all, several in one block, pools, state, all that is refused."""
+        """NAME_open_in: uses no heap, several instances share a block, pools, state, and all refusals."""
         self.ends(DONE, self.without_heap(*WRAP))
         need("valgrind")
         self.ends(DONE, *VALGRIND, self.without_heap())
@@ -118,7 +118,7 @@ class Door(programs.Test):
                 self.ends(DONE, *VALGRIND, program, *argument, KILN_NO_RECYCLE="1")
 
     def test_header(self):
-        """It is C and C++ alone, with DLPack's header where that is."""
+        """The header is C and C++ by itself, and uses DLPack's header if that exists."""
         self.libraries("shared")
         for cc, language, std in (CC, "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20"):
             with self.subTest(cc=cc, std=std), open(self.at("h." + language), "w") as f:
@@ -144,7 +144,7 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_loaded_and_unloaded(self):
-        """By dlopen, in a thread that ends after dlclose: its memory goes with it."""
+        """Loads a library by dlopen, in a thread that ends after dlclose: its memory is released."""
         library = self.libraries("shared")[1]
         text = """import _ctypes, ctypes, sys, threading
 def work():
@@ -165,7 +165,7 @@ for i in range(3):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_tuples(self):
-        """Tuples and lists are arrays side by side in functions of C types."""
+        """In functions of C types tuples and lists are separate array parameters."""
         at = lambda file: os.path.join(programs.SAMPLES, "lstm", file)
         lib = ctypes.CDLL(self.build("liblstm.so", at("model.pt"), "-i", at("in.npz"), "--emit", "shared"))
         lib.lstm_open.restype = ctypes.c_void_p
@@ -195,7 +195,7 @@ for i in range(3):
         lib.parts_close(m)
 
     def is_direct(self, lines, *given):
-        """Does the function of C types call kernels past the frame?"""
+        """Does the function of C types call kernels without a frame?"""
         with open(self.at("d.py"), "w") as f:
             f.write(lines)
         self.ends(DONE, KILN, "build", self.at("d.py"), *[w for g in given for w in ("--input", g)], "--emit", "c", "--name", "d", "-o", self.at("d"))
@@ -204,7 +204,7 @@ for i in range(3):
         return "spec_0_forward_run }" in table
 
     def test_direct(self):
-        """A function of kernels alone goes past frame, guards and boxes; one in which something can fail or be changed does not."""
+        """A function of kernels alone bypasses frame, guards and boxes. A function that can fail or change state does not."""
         turned = "def forward(x: Tensor) -> Tuple[Tensor, List[Tensor]]:\n    return x.flip([0]) * 2, [torch.relu(x), x.t().contiguous()]\n"
         for lines, direct in ((turned, True), ("def forward(x: Tensor):\n    return torch.cat([x, x + 1]), torch.softmax(x, 1).sum()\n", True),
                               ("def forward(x: Tensor):\n    return x\n", False), ("def forward(x: Tensor):\n    return torch.relu(x).t()\n", False),
@@ -218,7 +218,7 @@ for i in range(3):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_opened_on_zeros(self):
-        """When it is opened a library calls kernels on parts of zeros, which may read an index that is out of bounds."""
+        """When a library is opened, it calls kernels on parts of zeros. These may read an index that is out of bounds."""
         with open(self.at("picked.py"), "w") as f:
             f.write("def forward(x: Tensor):\n    a = torch.constant_pad_nd(x, [1, 0], 0)\n    b = a[2:5]\n    t, _0 = torch.topk(x, 2, 0)\n"
                     "    s = torch.scatter_add(torch.zeros_like(b), 0, torch.zeros_like(b).to(4), b)\n    return a, s, b, t\n")
@@ -233,7 +233,7 @@ for i in range(3):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_overlaps(self):
-        """Results over arguments, over each other, and at any address of a float."""
+        """Results that overlap arguments or each other, and at any address of a float."""
         with open(self.at("turn.py"), "w") as f:
             f.write("def forward(x: Tensor) -> Tuple[Tensor, Tensor]:\n    return x.flip([0]) * 2, x.flip([0]) + 1\n")
         lib = ctypes.CDLL(self.build("libturn.so", self.at("turn.py"), "--input", "x=float32[64]", "--emit", "shared", *CPU))
@@ -258,7 +258,7 @@ for i in range(3):
     @unittest.skipIf(SANITIZED or platform.machine() != "x86_64", "the instructions counted are x86-64's, without sanitizers")
     @needs("valgrind")
     def test_instructions(self):
-        """What a call of a small net costs, kernels and all (some 700): no frame, no boxes."""
+        """Number of instructions of a call of a small net, kernels included (about 700): there is no frame and no boxes."""
         library = self.libraries("shared")[1]
         with open(self.at("many_calls.c"), "w") as f:
             f.write('#include "net.h"\n#include <stdlib.h>\nint main(int n, char **a) {\n  const float x[1][4] = { { 1, 2, 3, 4 } }; float y[1][3];\n'
@@ -273,7 +273,7 @@ for i in range(3):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_weights(self):
-        """In a file, by its path and as memory; another file, and one byte less, are refused."""
+        """Weights in a file, given by its path and as memory. Another file, and one that is a byte shorter, are refused."""
         self.libraries("shared", "--weights", "file")
         lib = ctypes.CDLL(self.at("libnet.so"))
         lib.net_open.restype = ctypes.c_void_p
@@ -308,7 +308,7 @@ for i in range(3):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_samples(self):
-        """samples/door as its README has it."""
+        """samples/door, with the commands of its README."""
         samples = os.path.join(programs.SAMPLES, "door")
         picture = os.path.join(programs.SAMPLES, "digits", "in.npz")
         library = self.build("libdigits.so", os.path.join(programs.SAMPLES, "digits", "model.pt"), "-i", picture, "--emit", "shared")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recorded cases through libraries: each is built with --emit shared and called by its keys. By hand; needs numpy.
+"""Runs recorded cases through libraries: each model is built with --emit shared and called by its keys. By hand; needs numpy.
 
     tests/door/recorded.py [--kiln build/kiln] [--only TEXT] [--part K/N] CASES...
 
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from cases import arrays, calls, cases
 from levels import differs
 
-CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}           # of DLPack; two-byte void is bfloat16
+CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}           # of DLPack; two-byte void stands for bfloat16
 
 
 class Tensor(c.Structure):
@@ -44,7 +44,7 @@ def set_all(lib, m, given):
 
 
 def worker(path, case, tmp, numbers):
-    """Answers these calls on one instance, each into a file."""
+    """Makes these calls on one instance. Writes each answer to a file."""
     lib, why, key, t = c.CDLL(path), c.create_string_buffer(512), c.c_char_p(), Tensor()
     lib.c_open.restype, lib.c_error.restype, lib.c_result_text.restype = c.c_void_p, c.c_char_p, c.c_char_p
     m = c.c_void_p(lib.c_open(None, why, c.c_size_t(512)))
@@ -67,7 +67,7 @@ def worker(path, case, tmp, numbers):
 
 
 def try_case(kiln, case, meta, tmp):
-    """Why an answer is not the recorded one; None: all are."""
+    """Returns the reason why an answer is not the recorded one. None if all are."""
     path, numbers = os.path.join(tmp, "c.so"), [n for n, _, _ in calls(case)]
     done = subprocess.run([kiln, "build", os.path.join(case, "model.pt"), "-i", next(calls(case))[1], "--emit", "shared", "--name", "c", "-o", path],
                           capture_output=True, text=True, errors="replace")

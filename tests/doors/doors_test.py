@@ -11,7 +11,8 @@ import npz
 
 KILN = os.path.abspath(sys.argv.pop(1))
 DOORS = "script.pt", "trace.pt", "export.pt2"
-OTHERS = {"Encoder": 2}      # so many doors: in evaluation a layer is one operator by the first two, which torch.export does not take
+# number of kinds of archives; in evaluation two of them have one operator for a layer, which torch.export does not have
+OTHERS = {"Encoder": 2}
 
 
 class Doors(unittest.TestCase):

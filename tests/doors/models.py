@@ -231,7 +231,7 @@ class Writes(nn.Module):
 
 @case(R(2, 3))
 class Literals(nn.Module):
-    """Scripts make the tensor in each call; the others have it as a constant."""
+    """In scripts each call makes the tensor. In the other archives it is a constant."""
     def forward(self, x: Tensor): return x * torch.tensor([0.5, 1., 2.]) + torch.full([3], 2.)
 
 
@@ -248,7 +248,7 @@ class Graph(nn.Module):
 
 
 def brief(data):
-    """A program without what it says of the lines that its nodes come from."""
+    """Returns a program without the source lines of its nodes."""
     program = json.loads(data)
     for node in program["graph_module"]["graph"]["nodes"]:
         node["metadata"] = {}
@@ -256,7 +256,8 @@ def brief(data):
 
 
 def stored(path):
-    """The archive's members as they are, less what only debuggers read: xz does more of all of them."""
+    """Returns the archive's members uncompressed, without those that only debuggers read: xz then compresses all archives
+    together."""
     out = io.BytesIO()
     with zipfile.ZipFile(path) as z, zipfile.ZipFile(out, "w") as to:
         for i in z.infolist():
@@ -272,7 +273,7 @@ def arrays(values):
 
 
 def saved(net, inputs, tmp):
-    """By each door: the archive, and the names of its arguments."""
+    """Saves the module in each way. Returns the archive, and the names of its arguments."""
     torch.jit.script(net).save(tmp + "/m.pt")
     yield "script.pt", stored(tmp + "/m.pt"), [a.name for a in torch.jit.load(tmp + "/m.pt").forward.schema.arguments][1:]
     torch.jit.trace(net, inputs, check_trace=False).save(tmp + "/m.pt")
@@ -290,7 +291,7 @@ def files(name):
             m.running_mean.normal_(), m.running_var.uniform_(0.5, 2), m.weight.uniform_(0.5, 2), m.bias.normal_()
     for t in (*net.parameters(), *inputs):
         if t.is_floating_point():
-            t.copy_((t * 32).round() / 32)               # few bits, which take little room
+            t.copy_((t * 32).round() / 32)               # numbers with few bits compress well
     want = net(*inputs)
     yield "out.npz", arrays({"out": want} if isinstance(want, Tensor) else {f"out.{i}": v for i, v in enumerate(want)})
     with tempfile.TemporaryDirectory() as tmp:

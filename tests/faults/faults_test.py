@@ -28,7 +28,7 @@ def forward(x: Tensor) -> Tuple[Tensor, List[Tensor], Dict[str, Tensor]]:
 
 
 class Place:
-    """A folder for what a command writes and one for its temporary files: in another file system where there is one, so that
+    """A folder for the files that a command writes, and one for its temporary files, in another file system if there is one. Then
     results are copied from there."""
     def __init__(self):
         self.top = tempfile.mkdtemp()
@@ -48,7 +48,8 @@ class Place:
 
 
 class Command:
-    """A command, the files that it may leave in its folder, and what it leaves when nothing fails; with `frees` blocks of memory, too."""
+    """A command, the files that it may leave in its folder, and those that it leaves without a fault. With `frees` also blocks of
+    memory."""
     def __init__(self, name, argv, outs, frees=False):
         self.name, self.argv, self.outs, self.blocks = name, argv, outs, None
         self.program = os.path.basename(argv[0])
@@ -82,7 +83,7 @@ class Command:
         return n
 
     def wrong(self, place, status, said, statuses=(0, 1)):
-        """What is wrong with how it ended, or None."""
+        """Returns what is wrong with how the command ended, or None."""
         left = self.written(place)
         if status not in statuses:
             return "status %d: %s" % (status, said[-300:])
@@ -100,12 +101,12 @@ class Command:
         return None
 
     def leaked(self, at, kind, said):
-        """What it has not freed, or None."""
+        """Returns the memory that the command has not freed, or None."""
         if self.blocks is None or not os.path.exists(at) or re.search("^error: out of memory$", said, re.M):
             return None
         with open(at) as f:
-            counted = f.read().split()          # none where writes fail
-        most = self.blocks + (kind == "fork")   # glibc keeps the stack that no thread has come to
+            counted = f.read().split()          # no file if writes fail
+        most = self.blocks + (kind == "fork")   # glibc keeps the stack of a thread that was not started
         return "%s blocks not freed, %d when nothing fails" % (counted[1], self.blocks) if counted and int(counted[1]) > most else None
 
     def inject(self, place, kind, n, how):
@@ -141,7 +142,7 @@ FOUND, TRIED = Found(), {}
 
 
 def each(jobs, do):
-    """do(place, job) for all jobs, two at once."""
+    """Calls do(place, job) for all jobs, two at a time."""
     left, lock = list(jobs)[::-1], threading.Lock()
 
     def work():
@@ -159,7 +160,7 @@ def each(jobs, do):
 
 
 def chosen(n, most, further, sample, dice):
-    """Which of n: the first `most` and `further` beyond, or a sample."""
+    """Returns a selection of n faults: the first `most` and `further` of the rest, or a sample."""
     if not ALL:
         return sorted(dice.sample(range(1, n + 1), min(n, sample)))
     beyond = range(most + 1, n + 1)
@@ -181,7 +182,7 @@ def sweep(command, kind, most=2000, further=1000, sample=4):
 
 
 def alive(session):
-    """Commands of processes of that session, this one's leader aside."""
+    """Returns the commands of processes of that session, without the session's leader."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -225,7 +226,7 @@ def signals(command, moments):
 
 
 def nested():
-    """A signal to a Kiln whose child is another Kiln, when a compiler runs below that, which would go on for a minute."""
+    """Sends a signal to a Kiln whose child is another Kiln, under which a compiler runs that would run for a minute."""
     place = Place()
     compiler = os.path.join(place.top, "cc")
     with open(compiler, "w") as f:
@@ -248,7 +249,7 @@ def nested():
 
 
 def containers(folder):
-    """A program that makes containers, and calls kernels of the runtime that make parts of their own."""
+    """Makes a program that creates containers, and calls kernels of the runtime that create nested ones."""
     model, program = os.path.join(folder, "containers.py"), os.path.join(folder, "containers")
     with open(model, "w") as f:
         f.write(CONTAINERS)

@@ -34,7 +34,7 @@ class Options(c.Structure):
 
 
 def taken(t):
-    """A result's array: (dtype, shape, values)."""
+    """Returns a result's array: (dtype, shape, values)."""
     dtype, shape, strides = KINDS[t.code, t.bits], tuple(t.shape[:t.ndim]), t.strides[:t.ndim]
     size, values = t.bits // 8, []
     for i in range(math.prod(shape)):
@@ -46,13 +46,13 @@ def taken(t):
 
 
 def answered(library, name, arrays, weights=None):
-    """All that a library answers to a call by keys."""
+    """Returns all answers of a library to a call by keys."""
     lib, why, key, t = c.CDLL(library), c.create_string_buffer(512), c.c_char_p(), Tensor()
     function = lambda what: getattr(lib, f"{name}_{what}")
     function("open").restype, function("error").restype = c.c_void_p, c.c_char_p
     m = c.c_void_p(function("open")(c.byref(Options(weights_file=weights.encode())) if weights else None, why, c.c_size_t(512)))
     assert m, why.value
-    kept = []                                # arguments stay the caller's
+    kept = []                                # arguments must stay alive
     for k, (dtype, shape, values) in arrays.items():
         raw = c.create_string_buffer(struct.pack(npz.code(dtype, len(values)), *values))
         given = Tensor(c.addressof(raw), (1, 0), len(shape), CODES[dtype[1]], 8 * int(dtype[2:]), 1, (c.c_int64 * max(len(shape), 1))(*shape))
@@ -69,7 +69,7 @@ def answered(library, name, arrays, weights=None):
 
 class Folder(programs.Test):
     def made(self, name, model, given, *options):
-        """A folder, without Kiln's: moved away, in an environment that says nothing."""
+        """Makes a folder, moves it away from Kiln's files, and builds it in an environment without Kiln's variables."""
         folder, there = self.at(name + "_c"), os.path.join(tempfile.mkdtemp(dir=self.folder.name), name)
         self.ends(DONE, KILN, "build", model, *given, "--emit", "c", "--name", name, *options, "-o", folder)
         os.rename(folder, there)
@@ -92,7 +92,7 @@ class Folder(programs.Test):
         return folder
 
     def test_samples(self):
-        """What tcc takes in a moment takes the others longer: each has one of them."""
+        """Models that tcc compiles quickly are slow to compile by the others, so each of those gets one."""
         for cc, name in ("tcc", "digits"), ("tcc", "lstm"), ("tcc", "beam"), ("gcc", "beam"), ("clang", "digits"):
             with self.subTest(name, cc=cc):
                 need(cc)
@@ -103,7 +103,7 @@ class Folder(programs.Test):
 
     @needs("clang")
     def test_another_compiler(self):
-        """What was made for gcc has none of its options where ninja has clang."""
+        """A folder made for gcc has none of gcc's options if ninja runs clang."""
         path = os.path.join(SAMPLES, "digits")
         folder = self.made("digits", path + "/model.pt", ["-i", path + "/in.npz"], "--cc", "gcc", "--no-dynamic")
         os.mkdir(folder + "/build")
@@ -115,7 +115,7 @@ class Folder(programs.Test):
 
     @needs("tcc")
     def test_only_its_names(self):
-        """Two of them go into one program, and nothing else of them is seen."""
+        """Two folders are linked into one program, and export only their own names."""
         d, l = [self.sample(name, "tcc") for name in ("digits", "lstm")]
         for name, folder in ("digits", d), ("lstm", l):
             names = {l.split()[2] for l in self.ends(DONE, "nm", "-g", "--defined-only", f"{folder}/lib{name}.a")[0].splitlines() if " " in l}
@@ -128,7 +128,7 @@ class Folder(programs.Test):
 
     @needs("tcc")
     def test_by_hand(self):
-        """The command of its README, with a program of one's own."""
+        """The command of the folder's README, with the user's own program."""
         path = os.path.join(SAMPLES, "digits")
         folder = self.made("digits", path + "/model.pt", ["-i", path + "/in.npz"], "--cc", "tcc")
         for file, to in ("digits.c", "program.c"), ("picture.h", "picture.h"):
@@ -146,7 +146,7 @@ class Folder(programs.Test):
 
     @needs("tcc")
     def test_weights(self):
-        """More than a megabyte is an object; --weights file, one that is opened."""
+        """More than a megabyte of weights is an object file. With --weights file it is a file that the program opens."""
         given, arrays, want = self.wide()
         for options, file in ([], "wide_weights.o"), (["--weights", "file"], "wide.weights"):
             with self.subTest(file):
@@ -155,7 +155,7 @@ class Folder(programs.Test):
                 self.holds(folder, "wide", arrays, want, os.path.join(folder, file) if options else None)
 
     def test_levels(self):
-        """The text is compiled for each processor."""
+        """The text is compiled for each processor level."""
         folder = self.made("wide", self.at("wide.py"), self.wide()[0], "--cpu", "portable")
         self.assertNotIn("warning", self.shell(folder, "ninja", *[f"build/wide.{i}.o" for i in range(3)]))
         names = [self.shell(folder, "nm", "-g", "--defined-only", f"build/wide.{i}.o") for i in range(3)]
@@ -169,7 +169,7 @@ class Folder(programs.Test):
 
     @needs("tcc")
     def test_operators(self):
-        """Operators of the user's own come along."""
+        """The user's own operators are part of the folder."""
         with open(self.at("scaled.py"), "w") as f: f.write(SCALED)
         npz.write(self.at("x.npz"), {"x": ("<f4", (3,), [1.0, 2.0, 3.0])})
         folder = self.made("scaled", self.at("scaled.py"), ["-i", self.at("x.npz")], "--op", os.path.join(ROOT, "tests/userop/scaled.c"),

@@ -1,4 +1,4 @@
-"""One small model of everything that has a kernel on the GPU, and what must work beside such kernels.
+"""Makes one small model of all operators that have a GPU kernel, and of those that must work beside such kernels.
 
 usage: make.py   (needs PyTorch; writes model.pt and in.npz here)
 """

@@ -1,5 +1,5 @@
-"""Modules with state, made here because text has none: a step of attention whose caches are buffers, and a buffer that
-most calls only read.
+"""Makes modules with state, which a source text cannot have: a step of attention whose caches are buffers, and a buffer that most
+calls only read.
 
 usage: make.py   (needs PyTorch; writes cached.pt and scaled.pt here)
 """
