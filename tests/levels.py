@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recorded cases at every level and with each pass switched off: the answers stay the same. By hand; needs numpy.
+"""Runs recorded cases at every level and with each pass switched off: the answers must stay the same. By hand; needs numpy.
 
     tests/levels.py [--kiln build/kiln] [--build CC] [--only TEXT] [--part K/N] CASES...
 
@@ -16,14 +16,15 @@ NEAR = {"float16": (1e-2, 1e-3), "bfloat16": (4e-2, 1e-2), "float32": (2e-4, 2e-
 
 
 def wide(a):
-    """The name of its dtype, and its numbers in double; bfloat16 is stored as two-byte void."""
+    """Returns the name of its dtype, and its numbers in double. bfloat16 is stored as two-byte void."""
     if a.dtype == np.dtype("V2"):
         return "bfloat16", (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(float)
     return a.dtype.name, a.astype(np.complex128 if a.dtype.kind == "c" else float) if a.dtype.name in NEAR else a
 
 
 def near(got, want, slack):
-    """Within the tolerance of its dtype of each element, or of the largest one: sums may be added in any order."""
+    """Are the values equal within the tolerance of their dtype, relative to each element or to the largest one? Sums may be added
+    in any order."""
     name, w = wide(want)
     if name not in NEAR:
         return np.array_equal(got, want)
@@ -45,7 +46,7 @@ def differs(got, want, slack):
 
 
 def run(argv, case, meta, tmp):
-    """Why an answer is not the recorded one; None: all are."""
+    """Returns the reason why an answer is not the recorded one. None if all are."""
     for n, given, recorded in calls(case):
         out = os.path.join(tmp, "out.npz")
         done = subprocess.run([*argv, "-i", given, "-o", out], capture_output=True, text=True, errors="replace")
@@ -70,7 +71,7 @@ def text_and_weights(folder):
 
 
 def answers(kiln, way, cc, case, meta, tmp, tried):
-    """Why the interpreter's answers, or the program's, are not the recorded ones; None: they are."""
+    """Returns the reason why the interpreter's or the program's answers are not the recorded ones. None if they are."""
     prog = os.path.join(tmp, "prog")
     interpret = lambda: run([kiln, "run", case + "/model.pt", *way], case, meta, tmp)
     if not cc:

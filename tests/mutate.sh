@@ -1,3 +1,3 @@
 #!/bin/sh
-# tests/mutate.sh [-h] [OPTION]... - mutation testing: bugs put into the sources one by one: do the tests see them?
+# tests/mutate.sh [-h] [OPTION]... - mutation testing: puts bugs into the sources one by one, and checks that tests detect them
 cd "$(dirname "$0")/.." && exec python3 tests/mutate/mutate.py "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Archives in the tree name their sources as the tree does, not by where somebody kept it.
+"""Checks that archives in the tree refer to their sources by paths in the tree, not by absolute paths.
 
   tests/paths.py [--mend] FILE.pt...
 
@@ -8,7 +8,7 @@ PyTorch records the absolute path of each source line. Here it is an error unles
 """
 import re, struct, sys, zipfile
 
-PATH = re.compile(rb"X(....)(/(?!usr/)[^\0-\x1f\"<>]*?\.py)(?=[q\x94r.])", re.S)      # pickle's BINUNICODE
+PATH = re.compile(rb"X(....)(/(?!usr/)[^\0-\x1f\"<>]*?\.py)(?=[q\x94r.])", re.S)      # BINUNICODE strings of a pickle
 
 
 def relative(path):

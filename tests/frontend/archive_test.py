@@ -1,4 +1,4 @@
-"""Archives that are damaged, hostile, or something else: each ends with a message of its own, and good ones are read.
+"""Archives that are damaged, hostile, or of another kind: each ends with a message of its own, and good ones are read.
 
 usage: archive_test.py DUMP     every archive is made here, by zipfile and a few bytes of pickle.
 """
@@ -9,7 +9,7 @@ LIMIT = 20
 
 
 def dump(data, *options, name="m.pt"):
-    """What DUMP says of a file: (status, text)."""
+    """Runs DUMP on a file. Returns (status, text)."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, name)
         with open(path, "wb") as f:
@@ -26,7 +26,7 @@ def archive(members, method=zipfile.ZIP_STORED, root="m/"):
     return out.getvalue()
 
 
-# The few instructions of pickle that are needed to say anything.
+# The few pickle instructions that these tests need.
 def glob(module, name): return b"c%s\n%s\n" % (module.encode(), name.encode())
 def text(s): return b"X" + struct.pack("<I", len(s.encode())) + s.encode()
 def num(n): return b"\x8a\x08" + struct.pack("<q", n)
@@ -169,7 +169,7 @@ class Modules(Test):
     def test_npz(self): self.says(archive({"x.npy": b"", "y.npy": b""}), "is an .npz of arrays")
     def test_other_zip(self): self.says(archive({"a": b""}), "not one of torch.jit.save")
     def test_every_byte(self):
-        """No damage of any byte makes more than a message."""
+        """Damage of any byte causes at most an error message."""
         good = module(obj(attrs(**STATE)))
         for at in range(7, len(good), max(1, len(good) // 60)):
             rc, said = dump(good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:], "--module")
@@ -178,7 +178,7 @@ class Modules(Test):
 
 # Archives of PyTorch 1.0 to 1.2: attributes.pkl holds one value for each attribute of model.json.
 TRUE, FALSE = b"\x88", b"\x89"
-def byte(n): return b"K" + struct.pack("b", n)         # signed, then
+def byte(n): return b"K" + struct.pack("b", n)         # the byte was signed in these versions
 def real(x): return b"G" + struct.pack(">d", x)
 def typed(kind, *parts): return glob("torch.jit._pickle", "build_" + kind) + b"(" + lst(*parts) + b"tR"
 def table(n): return typed("tensor_from_id").replace(b"](e", byte(n))
@@ -266,7 +266,8 @@ class Members(Test):
         good[good.index(FLOATS) + 5] ^= 1
         self.says(bytes(good), "m.pt: data/0: is damaged: its CRC-32 is")
     def entry(self, data, at, value, **options):
-        """An archive whose directory has another number for data/0, at this byte of the entry and the next field of 4."""
+        """Makes an archive whose directory has another number for data/0, at this byte of the entry and in the next field of 4
+        bytes."""
         bad = bytearray(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": data}, **options))
         entry = bad.rindex(b"m/data/0") - 46
         for field, number in zip((at, at + 4), value):
@@ -343,7 +344,7 @@ class Pickles(Test):
     def test_tuple_bomb(self):
         self.says(checkpoint(b"]" + b"2\x86" * 60), "unfolds to more values than its length allows")
     def test_changed(self):
-        """What a function was given is not changed behind it."""
+        """A value cannot be changed after a function has received it."""
         ints = b"]q\0K\x01a0" + glob("torch.jit._pickle", "build_intlist") + b"h\0\x85R"
         self.is_read(checkpoint(ints + b"h\0\x86"), "(int[1], int[1])")
         self.says(checkpoint(ints + b"h\0K\x02a\x86"), "a list is changed after it was used")
@@ -370,13 +371,13 @@ class Tensors(Test):
         self.is_read(checkpoint(tensor(storage("0", 3, "ComplexFloatStorage"), 0, [3], [1], bits), {"0": FLOATS}),
                      "complex64[3](1)+0=1-2j")
     def test_negated(self):
-        """The sign of the real part changes by neg alone, that of the imaginary one by either alone."""
+        """Only neg changes the sign of the real part. conj and neg change that of the imaginary part, unless both are set."""
         for conj, neg, number in ((1, 0, "1-2j"), (0, 1, "-1-2j"), (1, 1, "-1+2j")):
             bits = b"}(" + text("conj") + (b"\x88" if conj else b"\x89") + text("neg") + (b"\x88" if neg else b"\x89") + b"u"
             store = storage("0", 3, "ComplexFloatStorage")
             self.is_read(checkpoint(tensor(store, 0, [1], [1], bits), {"0": FLOATS}), "complex64[1](1)+0=" + number)
     def test_channel_scales(self):
-        """As many scales as the dim has that they are for; a dim that is there."""
+        """There must be as many scales as the dim is large, and the dim must exist."""
         def quantized(axis, scales):
             return glob("torch._utils", "_rebuild_qtensor") + tup(
                 storage("0", 6, "QInt8Storage"), num(0), tup(*map(num, (1, 1, 2, 3))), tup(*map(num, (6, 6, 3, 1))),
@@ -408,7 +409,8 @@ class Tensors(Test):
     def test_sparse(self):
         self.says(checkpoint(glob("torch._utils", "_rebuild_sparse_tensor") + b")R"), "Kiln lacks sparse tensors", status=7)
     def test_lacks(self):
-        """The tensor is named by its path, and the dtype as PyTorch names it, of storages that are newer than Kiln, too."""
+        """The message names the tensor by its path, and the dtype as PyTorch names it, also for storages that are newer than
+        Kiln."""
         for kind, dtype in (("Float8_e8m0fnu", "float8_e8m0fnu"), ("Bits8", "bits8"), ("QUInt2x4", "quint2x4"), ("Float4_e2m1fn_x2", "float4_e2m1fn_x2")):
             lacking = tensor(storage("0", 6, kind + "Storage"), 0, [6], [1])
             self.says(checkpoint(lacking), "data.pkl: Kiln lacks tensors of the dtype %s, at byte" % dtype, status=7)

@@ -1,4 +1,4 @@
-"""Modules that are called by Kiln itself: their hooks, submodules by a key, enums by value.
+"""Modules whose parts Kiln itself calls: hooks, submodules by a key, enums by value.
 
 usage: hooks_test.py KILN     archives are made here, by zipfile and a few bytes of pickle
 """
@@ -14,7 +14,7 @@ def obj(cls, **kw):
 
 
 def run(code, state, saved=None):
-    """What it prints; saved: after kiln save at that level."""
+    """Runs the model. Returns the printed text. saved: level of a kiln save before the run."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "m.pt")
         with zipfile.ZipFile(path, "w") as z:
@@ -68,7 +68,7 @@ class M(Module):
 class Test(unittest.TestCase):
     def test_hooks(self): self.assertEqual(run(HOOKS, obj("M", n=b"K\x02")), "a3fa3!a3!")
     def test_saved(self):
-        """Optimized, forward is what a call with the hooks does; also where nothing is left of it."""
+        """In an optimized archive, forward does the same as a call with the hooks, also if nothing is left of it."""
         nothing = ("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  __forward_pre_hooks__ = [\"look\", ]\n"
                    "  def forward(self: __torch__.M) -> NoneType:\n    return None\n"
                    "  def look(self: __torch__.M, input: Tuple[()]) -> NoneType:\n    return None\n")

@@ -1,4 +1,5 @@
-"""Archives of torch.export, made by hand (program/exported.py): what a program's parts become, and messages for what is wrong with them.
+"""Archives of torch.export, made by hand (program/exported.py): the graph that a program's parts become, and messages about
+errors in them.
 
 usage: pt2_test.py KILN [TEST...]        DAMAGED=1000 in the environment: so many damaged archives, and not 120
 """
@@ -39,7 +40,7 @@ class Test(unittest.TestCase):
         return p.returncode, (p.stdout + p.stderr).decode("utf-8", "replace")
 
     def calls(self, inputs, *more):
-        """The arrays that calls of one instance give; or (status, text)."""
+        """Calls one instance several times. Returns the arrays, or (status, text)."""
         argv = []
         for i, arrays in enumerate(inputs):
             npz.write(os.path.join(self.dir, f"i{i}.npz"), arrays)
@@ -48,7 +49,7 @@ class Test(unittest.TestCase):
         return [npz.read(os.path.join(self.dir, f"o{i}.npz")) for i in range(len(inputs))] if rc == 0 else (rc, said)
 
     def answers(self, model, inputs, **want):
-        """One call, interpreted and by a program."""
+        """Checks one call, interpreted and by a program."""
         self.put(model)
         got = self.calls([inputs])
         self.assertIsInstance(got, list, got)
@@ -72,7 +73,7 @@ def adds(**how):
 
 
 class Arguments(Test):
-    """Every kind of argument, and what is left out."""
+    """Arguments of every kind, and omitted ones."""
     def test_defaults(self):
         p = Program(["x"], [node("aten.sum.dim_IntList", {"self": T("x"), "dim": IS(0), "dtype": KIND("float64")}, ["y"])], ["y"])
         self.answers(p, {"x": floats(1, 2, 3)}, out=("<f8", (), [6.0]))
@@ -96,7 +97,7 @@ class Arguments(Test):
         p = Program(["x"], [node("aten.index.Tensor", {"self": T("x"), "indices": {"as_optional_tensors": [NONE, {"as_tensor": {"name": "x"}}]}}, ["y"])], ["y"])
         self.answers(p, {"x": ("<i8", (2, 2), [0, 1, 1, 0])}, out=("<i8", (2, 2, 2), [0, 1, 1, 0, 1, 0, 0, 1]))
     def test_index_of_32_bits(self):
-        """As PyTorch takes it since 2.1; a mask beside it stays one."""
+        """Indices of 32 bits are accepted, as in PyTorch since 2.1. A mask beside them stays a mask."""
         x = {"x": floats(1, 2, 3, 4, shape=(2, 2)), "i": ("<i4", (2,), [1, -2]), "m": ("|b1", (2,), [False, True])}
         def program(*nodes):
             p = Program(["x", "i", "m"], list(nodes), ["y"])
@@ -113,11 +114,11 @@ class Arguments(Test):
     def test_infinity(self):
         p = Program(["x"], [node("aten.full_like.default", {"self": T("x"), "fill_value": F("-Infinity")}, ["y"])], ["y"])
         self.answers(p, {"x": floats(1)}, out=floats(float("-inf")))
-        members = p.members()           # as PyTorch 2.6 writes it
+        members = p.members()           # as PyTorch 2.6 writes them
         members["models/model.json"] = members["models/model.json"].replace('"-Infinity"', "-Infinity")
         self.answers(members, {"x": floats(1)}, out=floats(float("-inf")))
     def test_view_by_any_strides(self):
-        """By those that a tensor had at the export; a program that writes may write to the view."""
+        """A view may need the strides that a tensor had at the export. In a program that writes, the view may be written to."""
         nodes = [node("aten.t.default", {"self": T("x")}, ["t"]), node("aten.view.default", {"self": T("t"), "size": IS(6)}, ["y"])]
         x = {"x": floats(1, 2, 3, 4, 5, 6, shape=(2, 3))}
         self.answers(Program(["x"], nodes, ["y"]), x, out=floats(1, 4, 2, 5, 3, 6))
@@ -142,7 +143,7 @@ class Arguments(Test):
 
 class Lacking(Test):
     def test_ops(self):
-        """All that is lacking, each with its line and the line of Python that it was traced from."""
+        """All operators that Kiln lacks, each with its line and the line of Python that it was traced from."""
         trace = 'File "net.py", line 3, in forward\n    return self.a(x)\n  File "a.py", line 9, in forward\n    return torch.ops.my.op(x)'
         self.put(Program(["x"], [node("my.op.default", {"x": T("x")}, ["y"], trace), node("my.two.Tensor", {"x": T("y")}, [TS("a", "b")]),
                                  node("aten.relu.default", {"self": T("a")}, ["z"])], ["z"]))
@@ -169,7 +170,7 @@ class Lacking(Test):
 
 
 class Symbols(Test):
-    """Numbers of Python, sizes, and what arguments must be like."""
+    """Numbers of Python, sizes, and checks of arguments."""
     X = "Symbol('s0', positive=True, integer=True)"
     def test_arithmetic(self):
         ops = [("floordiv", -4), ("mod", 1), ("sub", -9), ("mul", -14)]
@@ -226,7 +227,7 @@ class Symbols(Test):
         self.says(p, {"x": floats(*range(5))}, "Guard failed: x.size()[0] <= 4")
         self.says(p, {"x": floats(1, 2)}, "Guard failed: x.size()[0] >= 3")
         self.says(p, {"x": floats(*range(5))}, "Expected input at *args[0].shape[0] to be <= 4, but got 5", samples=b"")
-        p.ranges["s0"] = {"min_val": 2, "max_val": None}        # sizes 0 and 1 are only not traced
+        p.ranges["s0"] = {"min_val": 2, "max_val": None}        # this only means that sizes 0 and 1 were not traced
         self.answers(p, {"x": floats(1)}, out=floats(2))
     def test_equal(self):
         p = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [self.X], "y": [self.X]})
@@ -244,7 +245,7 @@ class Symbols(Test):
         self.says(q, {"x": floats(1, 2), "y": floats(4)}, "y.size()[0] == 3*(x.size()[0] - 1)**2 + Max(1, x.size()[0])")
         p.ranges = {"s0": {"min_val": 2, "max_val": 3}}
         self.says(p, {"x": floats(*range(9)), "y": floats(*range(4))}, "Guard failed: x.size()[0] <= 7")
-        less = f"Add(Mul(Integer(2), {self.X}), Integer(-1))"     # a size of its own range, of a symbol that x has told
+        less = f"Add(Mul(Integer(2), {self.X}), Integer(-1))"     # a size with a range of its own, of a symbol that x determines
         p = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [self.X], "y": [less]})
         p.ranges = {"s0": {"min_val": 2, "max_val": None}, "2*s0 - 1": {"min_val": 3, "max_val": 7}}
         self.answers(p, {"x": floats(1, 2), "y": floats(3, 4, 5)}, out=floats(1, 2, 3, 4, 5))
@@ -263,20 +264,20 @@ class Symbols(Test):
                 self.says(p, {"x": floats(*range(bad))}, "Guard failed: " + guard.replace("L['x']", "x"))
         spread = Program(["a", "b"], [node("aten.relu.default", {"self": T("a")}, ["y"])], ["y"], {"a": [self.X], "b": [self.X]},
                          args=(LEAF,), kwargs={"key": LEAF}, names=["xs_0", "key"])
-        for guard in "L['xs'][0].size()[0] == 2", "L['kw']['key'].size()[0] == 2":        # of forward(self, *xs, **kw)
+        for guard in "L['xs'][0].size()[0] == 2", "L['kw']['key'].size()[0] == 2":        # guards of forward(self, *xs, **kw)
             spread.guards = [guard]
             self.put(spread)
             self.assertIsInstance(self.calls([{"xs_0": floats(1, 2), "key": floats(1, 2)}]), list)
             self.says(spread, {"xs_0": floats(1), "key": floats(1)}, "Guard failed")
         strict = Program(["a", "b"], [node("aten.relu.default", {"self": T("a")}, ["y"])], ["y"], {"a": [self.X], "b": [self.X]},
                          args=(LEAF,), kwargs={"key": LEAF}, names=["x", "key"])
-        strict.guards = ["L['flat_args'][1].size()[0] <= 2*L['flat_args'][0].size()[0] - 2"]       # as strict exports name them
+        strict.guards = ["L['flat_args'][1].size()[0] <= 2*L['flat_args'][0].size()[0] - 2"]       # as strict exports name arguments
         self.put(strict)
         self.assertIsInstance(self.calls([{"x": floats(1, 2), "key": floats(1, 2)}]), list)
         self.says(strict, {"x": floats(1), "key": floats(1)}, "Guard failed: key.size()[0] <= 2*x.size()[0] - 2")
         strict.guards = ["L['flat_args'][2].size()[0] == 2"]
         self.says(strict, {"x": floats(1), "key": floats(1)}, "Kiln does not understand the guard L['flat_args'][2]", status=7)
-        p.guards = ["L['x']._base.size()[1] == 2"]              # the example was a view; what is given is not
+        p.guards = ["L['x']._base.size()[1] == 2"]              # the example was a view; the argument is not
         self.put(p)
         self.assertIsInstance(self.calls([{"x": floats(1)}]), list)
         p.guards = ["strange(L['x'])"]
@@ -317,13 +318,14 @@ class Trees(Test):
         p = Program(["a"], [], [I(3), I(4)], out=[LEAF, LEAF])
         self.answers(p, {"a": floats(1)}, **{"out.0": number(3), "out.1": number(4)})
     def test_kinds_of_keys(self):
-        """Ints are a Dict's keys, texts are, both are not: their values come in order."""
+        """A dict with int keys becomes a Dict, and so does one with text keys. One with both kinds becomes a list of its values.
+        """
         p = Program(["a", "b"], [], ["a", "b"], out={7: LEAF, 0: LEAF})
         self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.7": floats(1), "out.0": floats(2)})
         p = Program(["a", "b"], [], ["a", "b"], out={1: LEAF, "b": LEAF})
         self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.0": floats(1), "out.1": floats(2)})
     def test_registered_classes(self):
-        """What a library registered is as a dict where it names its parts, else as a tuple."""
+        """A class that a library registered is like a dict if it names its parts, else like a tuple."""
         p = Program(["a", "b", "c"], [], ["c", "a", "b"], out=Named(hidden=LEAF, more=Plain((LEAF, LEAF))))
         self.answers(p, {"a": floats(1), "b": floats(2), "c": floats(3)},
                      **{"out.hidden": floats(3), "out.more.0": floats(1), "out.more.1": floats(2)})
@@ -331,7 +333,8 @@ class Trees(Test):
             p = Program(["a", "b"], [], ["b"], args=(named(x=LEAF, y=LEAF),), names=["s"])
             self.answers(p, {"s.x": floats(1), "s.y": floats(2)}, out=floats(2))
     def test_samples(self):
-        """Arguments of the export that are objects: a NamedTuple, a dataclass, one in the other; what is left out has a warning."""
+        """Arguments of the export that are objects: a NamedTuple, a dataclass, one inside of the other. Omitted parts give a
+        warning."""
         def build(value, tree):
             z = io.BytesIO()
             with zipfile.ZipFile(z, "w") as f: f.writestr("m/data.pkl", pickle.dumps(((value,), {}), 2))
@@ -382,7 +385,7 @@ class State(Test):
         rc, said = self.kiln("run", "s.pt", "-i", "i0.npz", "-o", "s.npz")
         self.assertEqual(npz.read(os.path.join(self.dir, "s.npz")), {"out": floats(6)})
     def test_storages(self):
-        """Two buffers over one file: a write through one is seen by the other."""
+        """Two buffers that share a file: a write to one changes the other."""
         p = Program(["x"], [], ["z"])
         a, b = (p.state("buffer", n, s, [1, 2, 3, 4], file="weight_0", offset=o, strides=st)
                 for n, s, o, st in (("a", [4], 0, [1]), ("b", [2], 1, [2])))
@@ -390,7 +393,7 @@ class State(Test):
         self.put(p)
         self.assertEqual(self.calls([{"x": floats(1)}, {"x": floats(10)}]), [{"out": floats(3, 5)}, {"out": floats(13, 15)}])
     def test_mutation(self):
-        """What the program gives for a buffer and for an argument goes into them, on one instance."""
+        """The program's new values of a buffer and of an argument are written to them, on one instance."""
         p = Program(["x"], [], ["n", "n"])
         n = p.state("buffer", "n", [1], [0], persistent=False)
         p.graph["nodes"] = [node("aten.add.Tensor", {"self": T(n), "other": T("x")}, ["n"])]
@@ -402,7 +405,7 @@ class State(Test):
         subprocess.run([os.path.join(self.dir, "p"), "-i", "i0.npz", "-o", "o0.npz", "-i", "i1.npz", "-o", "o1.npz"], cwd=self.dir, check=True)
         self.assertEqual([npz.read(os.path.join(self.dir, f"o{i}.npz")) for i in range(2)], [{"out": floats(2)}, {"out": floats(5)}])
     def test_several(self):
-        """Of several programs each is a method, with state of its own."""
+        """If an archive has several programs, each becomes a method with state of its own."""
         a, b = self.linear(), adds()
         self.put({**a.members("one"), **b.members("two")})
         npz.write(os.path.join(self.dir, "i.npz"), {"x": floats(1, 1)})
@@ -492,17 +495,18 @@ class Flow(Test):
         p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
         self.answers(p, {"x": floats(1.001, shape=(1, 1))}, out=("|V2", (1, 1), [1.0]))
         self.assertEqual(self.kiln("save", "m.pt2", "-o", "s.pt")[0], 0)
-        with zipfile.ZipFile(os.path.join(self.dir, "s.pt")) as z:          # by operators that PyTorch has
+        with zipfile.ZipFile(os.path.join(self.dir, "s.pt")) as z:          # the saved code uses operators that PyTorch has
             code = b"".join(z.read(n) for n in z.namelist() if n.endswith(".py")).decode()
         self.assertEqual(set(re.findall(r"(?:torch|ops\.prim)\.(\w+)\(", code)) - {"RaiseException", "dim", "size", "eq", "ne", "__not__"},
                          {"_autocast_to_full_precision", "_autocast_to_reduced_precision", "mm"})
-        for dtype, lower in ("float16", True), ("bfloat16", True), ("float64", False):      # all floats but float64 are lowered
+        # all floats except float64 are cast to the lower precision
+        for dtype, lower in ("float16", True), ("bfloat16", True), ("float64", False):
             p = Program(["x"], [node("aten.to.dtype", {"self": T("x"), "dtype": KIND(dtype)}, ["h"]),
                                 node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("h")], ["z"])], ["z"])
             with self.subTest(dtype):
                 self.answers(p, {"x": floats(2, shape=(1, 1))}, out=("|V2" if lower else "<f8", (1, 1), [4.0]))
         for equation, lower in ("ij,jk->ik", True), ("ij, ij->", True), ("ij,jk", True), ("ij,jk->ijk", False), ("ij,kl->i", False), ("ij->", False):
-            a = TS("a", "a") if "," in equation else TS("a")              # an einsum that is a product is cast as one
+            a = TS("a", "a") if "," in equation else TS("a")              # an einsum that is a matrix product is cast like one
             g = graph(["a"], [node("aten.einsum.default", {"equation": TEXT(equation), "tensors": a}, ["y"]),
                               node("aten.sum.default", {"self": T("y")}, ["z"])], ["z"])
             p = Program(["x"], [node("higher_order.wrap_with_autocast", [TEXT("cpu"), KIND("bfloat16"), FLAG(True), NONE, G(g), T("x")], ["z"])], ["z"])
@@ -517,7 +521,7 @@ class Flow(Test):
         p.outputs.insert(0, {"token": {"arg": {"name": "t2"}}})
         self.answers(p, {"x": floats(-1, 1)}, out=floats(0, 1))
     def test_functional(self):
-        """An operator that writes, made functional: what it has written to is a copy."""
+        """An operator that writes, made functional: the tensor that it has written to is a copy."""
         op = {"as_operator": "torch.ops.my.addto.default"}
         given = ["--op-schema", "my::addto(Tensor(a!) x, Tensor y) -> ()", "--op-body", "my::addto=x.add_(y)\nreturn"]
         views = (({}, (12, 13)), ({"slice_dim": I(0), "slice_start": I(1), "slice_end": I(2)}, (2, 13)),
@@ -546,7 +550,7 @@ class Flow(Test):
 
 
 class Files(Test):
-    """Layouts, versions, and what is no program."""
+    """Layouts and versions of archives, and archives without a program."""
     def test_versions(self):
         p = adds()
         p.version = {"major": 9, "minor": 1}
@@ -566,7 +570,7 @@ class Files(Test):
                            ('{"schema_version": {"major": 8}}', "lacks 'graph_module'"), ('{"schema_version": "x"}', "is no number"), ("", "is no JSON")):
             with self.subTest(text[:9]): self.says({**adds().members(), "models/model.json": text}, {}, said)
     def test_saved_state(self):
-        """Before PyTorch 2.9 a file of torch.save holds all weights; before 2.5 the archive has no folder."""
+        """Before PyTorch 2.9 a file of torch.save has all weights. Before 2.5 the archive has no folder."""
         p = Program(["x"], [], ["y"])
         w = p.state("parameter", "w", [2], [2, 3])
         p.graph["nodes"] = [node("aten.mul.Tensor", {"self": T("x"), "other": T(w)}, ["y"])]
@@ -622,11 +626,11 @@ class Graphs(Test):
 
 
 class Damaged(Test):
-    """An archive with anything wrong in it: a model or a message, nothing else."""
+    """Archives with any kind of damage give a model or a message."""
     STRANGE = [None, True, 0, -1, 1e300, 2 ** 63, 10 ** 30, "", "x", "\x00", "s0", [], {}, [None], {"as_int": 1}, {"as_none": True}, {"as_tensor": {"name": "x"}}]
 
     def places(self, v, at=()):
-        """The places of all values below v."""
+        """Yields the places of all values below v."""
         items = v.items() if isinstance(v, dict) else enumerate(v) if isinstance(v, list) else ()
         for k, x in items:
             yield (*at, k)
@@ -645,7 +649,7 @@ class Damaged(Test):
 
     @staticmethod
     def model(_=None):
-        """Something of everything."""
+        """Makes a program with features of all kinds."""
         yes = graph(["a"], [node("aten.relu.default", {"self": T("a")}, ["y"])], ["y"])
         body = graph(["i", "a"], [node("aten.add.Tensor", {"self": T("i"), "other": I(1)}, ["j"])], ["j", "a"])
         go = graph(["i", "a"], [node("aten.lt.Scalar", {"self": T("i"), "other": I(3)}, ["c"])], ["c"], True)

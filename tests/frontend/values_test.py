@@ -1,10 +1,10 @@
-"""Expressions without tensors: what PyTorch 1.13 prints for each, bugs of it included.
+"""Expressions without tensors: the text that PyTorch 1.13 prints for each, including the effects of its bugs.
 
 usage: values_test.py KILN
 """
 import subprocess, sys, tempfile, os
 
-# expression | what print() says
+# expression | printed text
 CASES = r"""
 "hello".find("l",10,-1)|-1
 "hello".rfind("")|5

@@ -1,5 +1,6 @@
 #!/bin/sh
-# usage: tests/fuzz/run.sh TARGET [SECONDS [OPTION...]]: libFuzzer on one target, from its corpus; findings stay in build/fuzz/TARGET
+# usage: tests/fuzz/run.sh TARGET [SECONDS [OPTION...]]: runs libFuzzer on one target, from its corpus. Findings stay in
+# build/fuzz/TARGET
 #
 # The readers are built by clang with coverage, ASan and UBSan, as another variant of build.ninja; the operators, which no
 # reader runs, are those of the plain build.
@@ -16,6 +17,6 @@ ninja -j 2 -f $dir/build.ninja $dir/tests/fuzz/"$target".o $dir/librt.a $dir/lib
 clang -fsanitize=address,undefined,fuzzer -o $dir/"$target"/fuzz $dir/tests/fuzz/"$target".o $dir/libkernel.a $dir/libopt.a $dir/libfrontend.a $dir/libir.a \
 	$dir/librt.a build/libops.a $dir/librt.a build/libops.a -lzip -lcjson -lz -lm -lpthread
 cd $dir/"$target"
-# What the compiler makes it never frees: no leaks are looked for, and the memory limit is of one input's work.
+# The compiler never frees its memory. So leaks are not checked, and the memory limit applies to one input.
 exec env ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 ./fuzz -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=20 \
 	-detect_leaks=0 "$@" corpus ../../../tests/fuzz/corpus/"$target"

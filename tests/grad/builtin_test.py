@@ -1,4 +1,4 @@
-"""Every overload that PyTorch 1.13 has a symbolic gradient for (builtin.txt) has one here, of the same arguments.
+"""Every overload for which PyTorch 1.13 has a symbolic gradient (builtin.txt) has one in Kiln, for the same arguments.
 
 usage: builtin_test.py KILN
 """
@@ -6,7 +6,7 @@ import json, os, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "builtin.txt")
-# nothing goes through these
+# operators through which no gradient passes
 ZERO = {"aten::" + n for n in "eq.Scalar ge.Scalar gt.Scalar le.Scalar lt.Scalar ne.Scalar full_like nonzero ones_like".split()}
 
 

@@ -1,4 +1,5 @@
-"""Gradients in kernels: which calls of the runtime are left in a program of gradients, and that it answers as generic code.
+"""Gradients by kernels: the calls of the runtime that are left in a program of gradients, and that the program answers as generic
+code does.
 
 usage: forms_test.py KILN
 """
@@ -38,7 +39,7 @@ class Forms(Test):
         self.assertEqual(rc, 0, (source, err[-2000:]))
 
     def test_convolutions(self):
-        """Forward, by the input, the weights and the bias."""
+        """The forward pass, and the gradients by the input, the weights and the bias."""
         sizes, lines = {}, []
         for i, (n, ic, oc, h, w, kh, kw, s, p, d, g) in enumerate(CONVOLUTIONS):
             sizes.update({"x%d" % i: [n, ic, h, w], "w%d" % i: [oc, ic // g, kh, kw], "b%d" % i: [oc]})

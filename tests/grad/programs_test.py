@@ -1,4 +1,4 @@
-"""Gradients in programs: as ties.txt, no_grad.txt and random_flows.txt have them from PyTorch, many calls in a model.
+"""Gradients in programs, with PyTorch's gradients from ties.txt, no_grad.txt and random_flows.txt, many calls in a model.
 
 usage: programs_test.py KILN
 
@@ -11,12 +11,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../program"))
 from hostile import Test, call, npy, npz
 
-STEP = 16               # of ties.txt every 16th call: rows.c has all of them
-FLOWS = 20              # of random_flows.txt in one program
+STEP = 16               # every 16th call of ties.txt; rows.c tests all of them
+FLOWS = 20              # number of random_flows.txt calls in one program
 LEVELS = "-O1", "-O2", "-O3"
 INDEXED = ("max_dim", "min_dim", "median_dim", "nanmedian_dim", "mode", "kthvalue", "cummax", "cummin")
 SEVERAL = re.compile(r"^(aminmax|(std|var)_mean.*|linalg_qr|_?native_.*|triangular_solve|lstm.*|gru_(input|data)|rnn_(tanh|relu)_(input|data)"
-                     r"|linalg_lu_factor_ex|fractional_max_pool.*|adaptive_max_pool.*|max_pool.*_with_indices|sort.*|topk|lu_unpack|.*_forward)$")      # rows with several results: rows.c asks for all of them
+                     # operators with several results; rows.c tests all of these
+                     r"|linalg_lu_factor_ex|fractional_max_pool.*|adaptive_max_pool.*|max_pool.*_with_indices|sort.*|topk|lu_unpack|.*_forward)$")
 SUM = """
 def total(t: Tensor):
     return (t * (0.5 + 0.25 * torch.arange(t.numel(), dtype=torch.float64)).reshape(t.size())).sum()
@@ -95,7 +96,7 @@ class Programs(Test):
         with open(os.path.join(HERE, "no_grad.py")) as f:
             text = f.read()
         calls = list(samples("no_grad.txt"))
-        turned = [c for c in calls if c[2] == "turned(x, y)"]       # t_ and unsqueeze_: generic code
+        turned = [c for c in calls if c[2] == "turned(x, y)"]       # t_ and unsqueeze_ run in generic code
         for level in ("-O0", "-O2"):
             self.check_program([c for c in calls if c not in turned], text, level, "--strict")
             self.check_program(turned, text, level)

@@ -1,4 +1,5 @@
-# Random flows of writes that do not count: in loops, branches, on views of views, through lists, tuples, dicts; random_flows.txt calls them.
+# Random functions with writes that do not count for the gradient: in loops, branches, on views of views, through lists, tuples,
+# dicts. random_flows.txt calls them.
 
 def r0(x: Tensor, y: Tensor):
     v1 = torch.stack([x, x])

@@ -1,4 +1,4 @@
-"""Gradients from the command line: kiln run and programs give the same; training reaches what PyTorch reaches.
+"""Gradients from the command line: kiln run and programs give the same ones, and training reaches the same losses as PyTorch.
 
 usage: train_test.py KILN
 
@@ -17,10 +17,10 @@ DIGITS = os.path.join(HERE, "../../samples/digits/model.pt")
 PARAMETERS = {"features.0.weight": [16, 1, 3, 3], "features.1.weight": [16], "features.1.bias": [16],
               "features.3.weight": [32, 16, 3, 3], "features.4.weight": [32], "features.4.bias": [32],
               "linear.weight": [10, 512], "linear.bias": [10]}
-# losses of the first and the last of 250 steps, pictures read right
+# losses of the first and the last of 250 steps, number of pictures that are recognised
 PYTORCH = {"sgd": (2.31697, 1.48e-06, 100), "adam": (2.31697, 1.19e-05, 100)}
 
-# a small model, and what optimizers with options make of its w: options of --train, of torch.optim, w and the last loss
+# a small model, and the results of optimizers with options on its w: options of --train, of torch.optim, w and the last loss
 SMALL = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     y = torch.tanh(torch.mul(x, self.w))
     return torch.sum(torch.mul(y, torch.sub(y, x)))
@@ -71,7 +71,7 @@ def start():
 
 
 def glyphs(n):
-    """Pictures of 8x8 pixels from 0 to 16, and what they show."""
+    """Returns pictures of 8x8 pixels from 0 to 16, and their labels."""
     r, shapes, pictures, labels = random.Random(7), [], [], []
     for _ in range(10):
         shapes.append([12 * (r.random() < 0.5) for _ in range(64)])
@@ -91,7 +91,7 @@ def longs(dims, data):
 
 
 def arrays(path):
-    """name -> floats of an .npz of float32."""
+    """Returns the floats by name of an .npz of float32."""
     out = {}
     with zipfile.ZipFile(path) as z:
         for name in z.namelist():
@@ -128,7 +128,8 @@ class Gradients(Test):
         self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "-o", "plain")
         self.run_ok("./plain", "-i", "x.npz", "--grad-out", "d.npz", status=2)
 
-    # written.pt: p[0] and p[1] are doubled under no_grad, n counts the calls; shared.pt: p is over the buffer b, which is doubled
+    # written.pt: p[0] and p[1] are doubled under no_grad, and n counts the calls. shared.pt: p shares memory with the buffer b,
+    # which is doubled
     def test_written_parameters(self):
         self.put("x.npz", npz(x=floats([3], [2, -1, 0.5])))
         for level in ("-O0", "-O2"):
@@ -159,7 +160,7 @@ class Gradients(Test):
         self.run_ok("./p", "-i", "x.npz", "--strict", "--selfcheck")
 
     def test_arguments_that_lie_in_one_place(self):
-        """A gradient that is written and returned is no memory of an argument: equal parameters are stored once."""
+        """A gradient that is written and returned does not share memory with an argument. Equal parameters are stored once."""
         self.put("m.py", b"def forward(x: Tensor, y: Tensor):\n    return x[:y.size(0)] * y\n")
         self.run_ok(KILN, "build", "m.py", "--input", "x=float32[2x3]", "--input", "y=float32[2x3]", "--grad", "x,y", "--emit", "c",
                     "--name", "p", "-o", "c")
@@ -185,7 +186,7 @@ class Gradients(Test):
             self.assertGreaterEqual(right, PYTORCH[how][2] - 1, how)
 
     def test_losses(self):
-        """Of probabilities and of logits, as torch.nn.functional names them: the loss and its gradient by x."""
+        """Losses of probabilities and of logits, with the names of torch.nn.functional: the loss and its gradient by x."""
         self.put("m.pt", model("""  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     return torch.mul(x, 1)
 """))
@@ -198,7 +199,7 @@ class Gradients(Test):
                 self.assertAlmostEqual(a, b, places=5)
 
     def test_batch_with_strides(self):
-        """x.strides is of x, and no array with rows."""
+        """The key x.strides gives the strides of x. It is no array with rows."""
         self.put("m.pt", model(SMALL))
         self.put("x.npz", npz(x=floats([5, 3], ROWS)))
         self.put("s.npz", npz(**{"x": floats([5, 3], ROWS), "x.strides": longs([2], [1, 5])}))
@@ -236,7 +237,7 @@ class Gradients(Test):
         self.assertIn("No such file", self.run_ok("./p", "-i", "x.npz", "--train", "sgd", "--json", "no/l.json", status=1))
 
     def accuracy(self, new, pictures, labels):
-        """Of 100 pictures that it has not seen, by a program that takes parameters as inputs."""
+        """Returns how many of 100 unseen pictures are recognised, by a program whose parameters are inputs."""
         self.put("test.npz", npz(images=floats([100, 1, 8, 8], pictures), target=longs([100], labels),
                                  **{k: floats(PARAMETERS[k], v) for k, v in new.items()}))
         self.run_ok("./p", "-i", "test.npz", "-o", "scores.npz")

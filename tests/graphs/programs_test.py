@@ -1,4 +1,4 @@
-"""Programs of random graphs, profiled on one or two sets of inputs, answer as the interpreter does on all four.
+"""Programs of random graphs, profiled on one or two sets of inputs, answer as the interpreter does on all four sets.
 
 usage: programs_test.py KILN GRAPHS [FIRST COUNT]
 
@@ -9,11 +9,11 @@ so that a call went on in the generic code.
 import os, subprocess, sys, tempfile
 
 BUGS = [
-    37,                                  # a pass over the specialized graph put in an operator with a body
+    37,                                  # a pass over the specialized graph inserted an operator with a body
 ]
 
 
-bailed = 0                               # programs that went on in the generic code
+bailed = 0                               # number of programs in which a call continued in the generic code
 
 
 def count_bailed(program, sets):
@@ -36,8 +36,8 @@ def complaint(kiln, graphs, seed, folder, cc):
 
 
 def main(kiln, graphs, first="1", count=None):
-    failed, cc = 0, os.environ.get("CC", "gcc" if "sanitize" in os.environ.get("CFLAGS", "") else "tcc")    # tcc has none
-    count = int(count or (8 if "asan" in kiln else 40))          # a sanitized build takes a quarter of a minute
+    failed, cc = 0, os.environ.get("CC", "gcc" if "sanitize" in os.environ.get("CFLAGS", "") else "tcc")    # tcc has no sanitizers
+    count = int(count or (8 if "asan" in kiln else 40))          # a sanitized build takes 15 seconds
     seeds = [*range(int(first), int(first) + count), *BUGS]
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:

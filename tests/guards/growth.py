@@ -1,4 +1,4 @@
-"""Cost of guards: programs with 50, 100, 200 of them; bytes of C, of the program, seconds of the build.
+"""Cost of guards: programs with 50, 100 and 200 guards; bytes of C and of the program, seconds of the build.
 
 usage: growth.py KILN DIR       (with torch; DIR keeps what is made)
 

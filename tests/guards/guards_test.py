@@ -1,4 +1,4 @@
-"""Specializations and guards: which code runs, what it gives and what it prints, compared with PyTorch.
+"""Specializations and guards: the code that runs, its answers and prints, compared with PyTorch.
 
 usage: guards_test.py KILN [-k] [NAME...]      -k: keep the programs
 
@@ -10,7 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../program"))
 import npz
 
-# name, or name+variant: inputs of the build; of each run: exit status, (input, what runs) of each call; "exact0!": a guard of it fails
+# name or name+variant: inputs of the build; for each run: exit status, (input, code that runs) of each call. "exact0!" means that
+# a guard of it fails
 TESTS = {
     "sizes": ("ab", {"all": (0, "a:exact0 other:dynamic2 b:exact1 one:exact3 zero:generic apart:generic wide:generic "
                                 "strided:generic double:generic a:exact0")}),
@@ -57,7 +58,7 @@ def difference(got, want):
 
 
 def what_ran(text):
-    """Of the lines of --guards: exact0! ..."""
+    """Returns the code that ran, from the lines of --guards: exact0! ..."""
     ran = []
     for line in text.split("\n"):
         word = line.split()
@@ -71,7 +72,7 @@ def what_ran(text):
 
 
 def run(program, name, key, status, calls, extra=()):
-    """One run of a program; a complaint or None."""
+    """Makes one run of a program. Returns a complaint or None."""
     calls = [c.split(":") for c in calls.split()]
     at = lambda *s: os.path.join(HERE, ".".join((name,) + s))
     args = [program, *extra]
@@ -100,7 +101,8 @@ def run(program, name, key, status, calls, extra=()):
 
 
 def try_test(kiln, name, level, folder):
-    """The number of runs of a test that fail.  With other levels only answers count: ranges of sizes may be others."""
+    """Returns the number of runs of a test that fail. At other levels only answers are compared, since ranges of sizes may
+    differ."""
     inputs, runs = TESTS[name]
     program = os.path.join(folder, name + level)
     name = name.split("+")[0]

@@ -1,4 +1,4 @@
-"""The models of guards_test.py: writes their archives, inputs, and what PyTorch 1.13 gives and prints.
+"""The models of guards_test.py: writes their archives, inputs, and the answers and prints of PyTorch 1.13.
 
 usage: models.py [NAME...]     (in this folder, with torch)
 
@@ -20,7 +20,7 @@ class Sizes(nn.Module):
 
 
 class Loop(nn.Module):
-    """A guard in the middle of a loop; effects before it."""
+    """A guard in the middle of a loop, with effects before it."""
     def __init__(self):
         super().__init__()
         self.n = 0
@@ -41,7 +41,7 @@ class Loop(nn.Module):
 
 
 class View(nn.Module):
-    """A view of a planned tensor, written on the other side of a guard."""
+    """A view of a planned tensor, which is written after a guard."""
     def forward(self, x: Tensor):
         y = x * 2
         v = y[1:]
@@ -53,7 +53,7 @@ class View(nn.Module):
 
 
 class Arena(nn.Module):
-    """The same where nothing of it is returned."""
+    """Likewise, but nothing of the tensor is returned."""
     def forward(self, x: Tensor):
         y = x * 2
         v = y[1:]
@@ -65,7 +65,7 @@ class Arena(nn.Module):
 
 
 class Same(nn.Module):
-    """One list by several ways."""
+    """One list, reached through several names."""
     def forward(self, x: Tensor, k: int):
         a = [x, x + 1]
         b = a
@@ -80,7 +80,7 @@ class Same(nn.Module):
 
 
 class Half(nn.Module):
-    """A list, and a dict in a tuple, half built."""
+    """A list, and a dict in a tuple, both half built when the guard fails."""
     def forward(self, x: Tensor):
         parts = [x + 1, x - 1]
         names: Dict[str, Tensor] = {"a": x * 3}
@@ -91,7 +91,7 @@ class Half(nn.Module):
 
 
 class Fused(nn.Module):
-    """What only the exit needs was fused away."""
+    """Values that only the bailout needs were fused away."""
     def forward(self, x: Tensor):
         a = torch.relu(x) * 2
         b = a + 1
@@ -114,7 +114,7 @@ class Fork(nn.Module):
 
 
 class State(nn.Module):
-    """Attributes and buffers across calls and specializations."""
+    """Attributes and buffers, across calls and specializations."""
     log: List[int]
 
     def __init__(self):
@@ -135,7 +135,7 @@ class State(nn.Module):
 
 
 class Stream(nn.Module):
-    """What the last call left: its end goes before this call's beginning; another rate or height starts anew."""
+    """The end of a call's input is kept and put before the next call's input. Another rate or height starts anew."""
     last: Optional[Tensor]
 
     def __init__(self):
@@ -159,7 +159,7 @@ class Stream(nn.Module):
 
 
 class Written(nn.Module):
-    """Arguments that are written, and a view of one that is returned."""
+    """Arguments that are written to, and a view of one that is returned."""
     def forward(self, x: Tensor, h: List[Tensor]):
         x.mul_(2)
         h[0].add_(x)
@@ -183,7 +183,7 @@ class Scope:
 
 
 class With(nn.Module):
-    """A guard, and an error, inside of with."""
+    """A guard, and an error, inside of a with-scope."""
     def forward(self, x: Tensor, index: int):
         with torch.no_grad():
             y = x * 2
@@ -198,7 +198,7 @@ class With(nn.Module):
 
 
 class Branch(nn.Module):
-    """Branches on data, with a guard in one of them."""
+    """Branches that depend on data, with a guard in one of them."""
     def forward(self, x: Tensor):
         y = x + 1
         if bool(x.sum() > 0):
@@ -211,7 +211,7 @@ class Branch(nn.Module):
 
 
 class Steady(nn.Module):
-    """Numbers that follow from data and are the same in every profiled run: a size, a branch, how often a loop runs."""
+    """Numbers that depend on data and were the same in every profiled run: a size, a branch, a trip count."""
     def __init__(self):
         super().__init__()
         self.calls = 0
@@ -235,7 +235,7 @@ class Steady(nn.Module):
 
 
 class Twins(nn.Module):
-    """Two equal tensors, one written only where no profiled run went."""
+    """Two equal tensors, of which one is written only in a branch that no profiled run took."""
     def forward(self, x: Tensor, f: Tensor):
         a = x * 2
         b = x * 2
@@ -247,7 +247,7 @@ class Twins(nn.Module):
 
 
 class Quotient(nn.Module):
-    """Integers divided by zero raise, before what is printed behind."""
+    """An integer division by zero raises before the print after it."""
     def forward(self, x: Tensor, y: Tensor):
         r = -torch.remainder(x, y) * 2
         print("divided")
@@ -255,7 +255,7 @@ class Quotient(nn.Module):
 
 
 class Averted(nn.Module):
-    """A branch that raises, seen from one run."""
+    """A branch that raises, with one profiled run that does not take it."""
     def forward(self, x: Tensor, limit: Tensor):
         y = torch.relu(x) + 1
         if bool((x > limit).any()):
@@ -268,7 +268,7 @@ class Averted(nn.Module):
 
 
 def positive(n, m=4):
-    """n numbers above 0 among m."""
+    """Returns m numbers, of which n are above 0."""
     return torch.cat([torch.arange(1., n + 1), -torch.arange(0., m - n)])
 
 
@@ -294,7 +294,7 @@ class Grow(nn.Module):
 
 
 class Ends(nn.Module):
-    """Slices that may be all there is; a branch on a size."""
+    """Slices that may be the whole tensor, and a branch on a size."""
     def __init__(self):
         super().__init__()
         self.register_buffer("table", torch.arange(60.0).view(20, 3))
@@ -308,7 +308,7 @@ class Ends(nn.Module):
 
 
 class Trips(nn.Module):
-    """As many trips as a symbol says."""
+    """A symbol is the trip count of a loop."""
     def forward(self, x: Tensor):
         h = torch.zeros(x.size(1))
         seen: List[Tensor] = []
@@ -319,7 +319,7 @@ class Trips(nn.Module):
 
 
 class Middle(nn.Module):
-    """A guard that fails among tensors of dynamic sizes: some in the arena, one a view of another and written later."""
+    """A guard that fails among tensors of dynamic sizes: some are in the arena, one is a view of another and written later."""
     def forward(self, x: Tensor, flags: Tensor):
         y = torch.relu(x) * 2
         v = y[1:]
@@ -438,7 +438,7 @@ def copied(v):
 
 
 def record(name, run, path, inputs, calls):
-    """Runs the calls in a process of their own with standard output in a file."""
+    """Runs the calls in a process of their own, with standard output in a file."""
     out = {}
     sys.stdout.flush()
     text = os.open(f"{name}.{run}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

@@ -22,7 +22,7 @@ import argparse, collections, concurrent.futures, json, os, queue, re, resource,
 WALL, CPU = 600, 40                     # seconds for a test, seconds of one process
 MEMORY, OUTPUT = 16 << 30, 1 << 28      # bytes of one process, bytes of one file that it writes
 FOLDERS = "ir", "opt", "codegen", "rt", "frontend"
-GAP = re.compile(r"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)*", re.S)                    # between two tokens of C
+GAP = re.compile(r"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)*", re.S)                    # text that may stand between two tokens of C
 TOKEN = re.compile(r"""L?"(?:\\.|[^"\\])*"|L?'(?:\\.|[^'\\])*'|\.?\d(?:[eEpP][+-]|[\w.])*|\w+|\.\.\.|<<=|>>=|->|\+\+|--|<<|>>"""
                    r"""|[<>=!]=|&&|\|\||[-+*/%&|^]=|\#\#|.""", re.S)
 
@@ -56,7 +56,7 @@ class Mutant:
         raise ListError(f"{self.where}: {why}")
 
     def apply(self, source):
-        """The source with the bug in it."""
+        """Returns the source with the bug in it."""
         start, end = body(source, self.function)
         if start is None:
             self.fail(f"{self.file} has no function {self.function}")
@@ -68,7 +68,7 @@ class Mutant:
 
 
 def tokens(text, at=0, end=None):
-    """(token, where it starts, where it ends) of each token of C in text[at:end], without comments."""
+    """Returns (token, start, end) of each token of C in text[at:end], without comments."""
     found, end = [], len(text) if end is None else end
     while (at := GAP.match(text, at, end).end()) < end:
         token = TOKEN.match(text, at, end)
@@ -78,13 +78,14 @@ def tokens(text, at=0, end=None):
 
 
 def find(quoted, among):
-    """Where these tokens stand in a row among others: [(start of the first, end of the last)]."""
+    """Finds where these tokens follow each other: [(start of the first, end of the last)]."""
     words, n = [word for word, _, _ in quoted], len(quoted)
     return [(among[i][1], among[i + n - 1][2]) for i in range(len(among) - n + 1) if [word for word, _, _ in among[i:i + n]] == words]
 
 
 def body(source, function):
-    """Where a function's definition starts and ends: a line that begins in column 0 and names it, up to '}' in column 0."""
+    """Finds the start and end of a function's definition: from a line that begins in column 0 and contains its name, to '}' in
+    column 0."""
     for match in re.finditer(rf"^(?:[A-Za-z][^\n;=]*\b)?{re.escape(function)}\(", source, re.M):
         brace, semicolon = source.find("{", match.end()), source.find(";", match.end())
         if 0 <= brace and not 0 <= semicolon < brace:
@@ -93,7 +94,7 @@ def body(source, function):
 
 
 def blocks(path):
-    """(line of the first, lines) of each."""
+    """Returns (line of the first, lines) of each block."""
     block, first = [], 0
     for number, line in enumerate(open(path).read().split("\n") + [""], 1):
         if line.startswith("#"):
@@ -107,13 +108,14 @@ def blocks(path):
 
 
 def scripts():
-    """The Python script of each stamp of build.ninja, its first input of that kind: {stamp: path, or "" when it has none}."""
+    """Returns the Python script of each stamp of build.ninja, its first input of that kind: {stamp: path, or "" if it has none}.
+    """
     build = open("build.ninja").read().replace("$\n", "")
     return dict(re.findall(r"^build \$b/tests/(\S+)\.ok:(?:.*? (tests/\S+\.py))?", build, re.M))
 
 
 def is_test(name, known):
-    """Is it a stamp of build.ninja, or STAMP:CLASS.TEST of one whose script has both?"""
+    """Is it a stamp of build.ninja, or STAMP:CLASS.TEST for a script that contains both?"""
     stamp, _, case = name.partition(":")
     if not case:
         return stamp in known
@@ -160,7 +162,7 @@ def limits():
 
 
 def stop(p):
-    """Ninja ends its commands, which have process groups of their own, when it is asked to end itself."""
+    """Ends a process group. Ninja then ends its commands, which have process groups of their own."""
     os.killpg(p.pid, signal.SIGTERM)
     try:
         p.wait(10)
@@ -170,7 +172,7 @@ def stop(p):
 
 
 def run(tree, command):
-    """(status, what it printed); status None when it took too long."""
+    """Returns (status, printed text). status is None if the time limit was exceeded."""
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         p = subprocess.Popen(command, cwd=tree, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                              env=dict(os.environ, TMPDIR=tmp, KILN_ALL="1"), preexec_fn=limits)
@@ -184,7 +186,7 @@ def run(tree, command):
 
 
 class Tree:
-    """A copy of the tree to put mutants into; restore() makes it again what it was."""
+    """A copy of the tree for mutants. restore() undoes all changes."""
 
     def __init__(self, path, base=None):
         self.path, self.base = path, base
@@ -199,13 +201,13 @@ class Tree:
             shutil.copytree("build", os.path.join(path, "build"), symlinks=True, ignore=shutil.ignore_patterns("asan", "mutate"))
 
     def inputs(self, stamp):
-        """What a test's stamp needs built: programs, not sources."""
+        """Returns the programs that a test's stamp needs built. Sources are left out."""
         out = subprocess.run(["ninja", "-t", "query", stamp], cwd=self.path, capture_output=True, text=True, check=True).stdout
         names = re.findall(r"^    (?:\|\|? )?(\S+)$", out.split("outputs:")[0], re.M)
         return [name for name in names if name.startswith("build/") and not name.startswith("build/samples/")]
 
     def script(self, stamp):
-        """The command of a stamp that runs a Python script: its interpreter, its script, its arguments."""
+        """Returns the command of a stamp that runs a Python script: its interpreter, its script, its arguments."""
         out = subprocess.run(["ninja", "-t", "commands", "-s", stamp], cwd=self.path, capture_output=True, text=True, check=True)
         return ["python3", *re.search(r"stamp\.py (?:--plain)? *\S+ +(.*)", out.stdout.strip().split("\n")[-1]).group(1).split()]
 
@@ -239,7 +241,7 @@ class Tree:
 
 
 def attempt(trees, mutant):
-    """One mutant in a copy that is free: (verdict, the test that saw it, seconds, what was printed)."""
+    """Tries one mutant in a free copy. Returns (verdict, the test that detected it, seconds, printed text)."""
     tree, start = trees.get(), time.time()
     try:
         path = os.path.join(tree.path, mutant.file)
@@ -255,7 +257,7 @@ def attempt(trees, mutant):
         if verdict == "survived" and mutant.equal:
             verdict = "equal"
         elif verdict == "killed" and mutant.equal:
-            verdict = "unequal"                     # the list's reason is wrong
+            verdict = "unequal"                     # the list claims that no test can detect it
         return verdict, by, time.time() - start, out
     finally:
         try:
@@ -327,7 +329,7 @@ def main():
                 print(f"{verdict:<9}{m.name:<28} {m.file:<22} {by:<24} {seconds:5.1f} s", flush=True,
                       file=sys.stderr if a.json else sys.stdout)
         finally:
-            pool.shutdown(cancel_futures=True)       # also when it is interrupted: those that run end first
+            pool.shutdown(cancel_futures=True)       # also on interruption: running mutants end first
         results.sort(key=lambda r: mutants.index(r[0]))
         count = report(results, a.json)
     sys.exit(any(count[v] for v in ("survived", "unbuilt", "unequal")))

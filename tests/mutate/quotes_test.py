@@ -1,4 +1,5 @@
-"""How a mutant's quote is found in a function: by tokens of C, whatever lies between them, once.
+"""Finding the text that a mutant quotes in a function: by tokens of C, regardless of space and comments between them, exactly
+once.
 
 usage: quotes_test.py
 """
@@ -35,7 +36,7 @@ class Quotes(unittest.TestCase):
         return mutate.Mutant("list:1", [f"name {function}", f"- {old}", f"+ {new}"], "f.c", ["opt"]).apply(SOURCE)
 
     def found(self, function, old, text):
-        """The quote stands for this text, and nothing else changes."""
+        """Checks that the quote stands for this text, and that nothing else changes."""
         self.assertEqual(SOURCE.count(text), 1)
         self.assertEqual(self.applied(function, old), SOURCE.replace(text, "X"))
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave; so does a
-# program, whose specialization takes the input that it was profiled on; graphs with the objects as constants read back;
-# a program has as many calls of the runtime as the folder's `calls` says
+# tests/op/models.sh KILN FOLDER... - models of operators on objects: kiln run gives PyTorch's answer, and so does a program,
+# whose specialization accepts the input that it was profiled on. Graphs with the objects as constants read back. A program has as
+# many calls of the runtime as the folder's file `calls` contains.
 set -e
 kiln=$1
 got=$(dirname "$kiln")/tests/op

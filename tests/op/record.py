@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the operator matrix: tests/op/calls.pt, calls.npz and calls.txt, from what tests/oracle/opinfo.py recorded.
+"""Makes the operator matrix: tests/op/calls.pt, calls.npz and calls.txt, from the calls that tests/oracle/opinfo.py recorded.
 
     record.py DIR          DIR as `opinfo.py record DIR` and `opinfo.py run DIR` left it; needs Debian's python3-torch
 
@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
 from opinfo import layouts, fresh
 
 DTYPES = ["float32", "int64", "complex64", "bool", "bfloat16", "float64", "uint8", "float16", "int32", "complex128", "int8", "int16"]
-MOST = {"float32": 130, "int64": 130}            # elements of one call; others 70
+MOST = {"float32": 130, "int64": 130}            # largest number of elements of one call; 70 for other dtypes
 RANDOM = re.compile(r"empty|rand|normal|bernoulli|multinomial|dropout|svd_lowrank|pca_lowrank|uniform|cauchy|exponential|geometric")
 
 
@@ -35,7 +35,7 @@ def tensor(a):
 
 
 def formals(ins):
-    """Names with types, and the values, from the keys of the inputs."""
+    """Returns names with types, and the values, from the keys of the inputs."""
     names, values = [], []
     for k in ins:
         base, _, part = k.partition(".")
@@ -61,10 +61,11 @@ def run(fn, values):
 
 
 def good_layouts(fn, values, expr):
-    """The layouts whose answer is that of the contiguous values."""
+    """Returns the layouts for which the answer is the same as for contiguous values."""
     out = ""
     if RANDOM.search(expr): return "-"
-    hows = "tsc" if re.search(r"as_strided_scatter|tensorsolve", expr) else "tsec"    # equal rows: written twice, singular
+    # not expanded: equal rows would be written twice or be singular
+    hows = "tsc" if re.search(r"as_strided_scatter|tensorsolve", expr) else "tsec"
     for how in hows:
         v = layouts(values, how)
         if v is None: continue
@@ -76,7 +77,7 @@ def good_layouts(fn, values, expr):
 
 
 def candidates(at, good, most):
-    """What of a folder may be taken: functions before methods before other forms, larger before smaller."""
+    """Returns the calls of a folder that may be used: functions before methods before other forms, larger ones first."""
     found = []
     for c in json.load(open(os.path.join(at, "cases.json"))):
         m = c.get("method")
@@ -135,7 +136,7 @@ def main():
 
 
 def schemas(graph):
-    """The schemas of a graph's nodes, those in its blocks too."""
+    """Returns the schemas of a graph's nodes, including nested blocks."""
     out = set()
     def walk(block):
         for n in block.nodes():
@@ -150,7 +151,7 @@ def write(module, pool, lines):
     buffer = io.BytesIO()
     torch.jit.save(module, buffer)
     with zipfile.ZipFile(buffer) as z, zipfile.ZipFile(os.path.join(HERE, "calls.pt"), "w", zipfile.ZIP_DEFLATED) as to:
-        for n in z.namelist():                               # without debug records; small
+        for n in z.namelist():                               # without debug records, to keep it small
             if not n.endswith(".debug_pkl"): to.writestr(zipfile.ZipInfo(n), z.read(n), zipfile.ZIP_DEFLATED, 9)
     with open(os.path.join(HERE, "calls.txt"), "w") as f: f.write("\n".join(lines) + "\n")
     print(len(lines), "calls")

@@ -1,9 +1,9 @@
-"""How the make.py of these folders save a model."""
+"""Functions by which the make.py of these folders save a model."""
 import io, zipfile
 
 
 def save(model, path):
-    """A scripted model as an archive without the paths of PyTorch's sources."""
+    """Saves a scripted model as an archive without the paths of PyTorch's sources."""
     saved = io.BytesIO(model.save_to_buffer())
     with zipfile.ZipFile(saved) as whole, zipfile.ZipFile(path, "w") as archive:
         for entry in whole.infolist():

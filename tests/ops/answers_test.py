@@ -8,11 +8,11 @@ import os, subprocess, sys, tempfile, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
-ANSWERS = {1: os.path.join(HERE, "answers.txt"), 2: os.path.join(HERE, "answers2.txt")}      # by PyTorch's first number
+ANSWERS = {1: os.path.join(HERE, "answers.txt"), 2: os.path.join(HERE, "answers2.txt")}      # by PyTorch's major version
 
 
 def calls(path):
-    """Pairs of a call and what is said to it, as a list of lines."""
+    """Returns pairs of a call and its answer, as a list of lines."""
     found = []
     with open(path) as f:
         for line in f:
@@ -25,12 +25,12 @@ def source(call): return f"def forward():\n    print({call})\n    return 0\n"
 
 
 def raised(text):
-    """Of a traceback its last part, the error, which newer versions give more exact types."""
+    """Returns the last part of a traceback: the error, for which newer versions have more exact types."""
     return text[text.rindex("Error: "):].replace("Error: ", "RuntimeError: ", 1).rstrip().splitlines()
 
 
 def words(lines):
-    """Versions of PyTorch differ in the spaces with which they print numbers."""
+    """Splits into words, since versions of PyTorch print numbers with different spaces."""
     return [line.split() for line in lines]
 
 

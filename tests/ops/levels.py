@@ -1,5 +1,5 @@
-# Eager kernels in loops of their own for each level of the processor, against the same by other operators; what is returned has
-# to be the same bits on any number of threads.
+# Eager kernels with loops for each level of the processor, compared with the same computation by other operators. The returned
+# tensors must have the same bits on any number of threads.
 
 def near(what: str, a: Tensor, b: Tensor, most: float) -> Tensor:
     assert a.size() == b.size(), what + ": " + str(a.size()) + " is not " + str(b.size())
@@ -26,7 +26,7 @@ def convolutions() -> Tensor:
                     if width + 2 * p >= 2 * d + 1 and 7 + 2 * p >= 2 * d + 1:
                         y = torch.conv2d(x, w, None, [s, s], [p, p], [d, d], groups)
                         out.append(near("conv2d", y, by_columns(x, w, [s, s], [p, p], [d, d], groups).float(), 2e-6))
-    for outs in [6, 12]:                                 # of one place, by channels
+    for outs in [6, 12]:                                 # all at one place, by channels
         x = torch.randn([2, 6, 3, 17])
         w = torch.randn([outs, 1, 1, 1])
         out.append(near("conv2d", torch.conv2d(x, w, None, [1, 1], [0, 0], [1, 1], 6), by_columns(x, w, [1, 1], [0, 0], [1, 1], 6).float(), 2e-6))
@@ -105,7 +105,7 @@ def conversions():
     kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64]
     for a in kinds:
         x = values.to(a)
-        gaps = torch.stack([x, x], 1)[:, 1]              # elements one by one, not in vectors
+        gaps = torch.stack([x, x], 1)[:, 1]              # single elements, not vectors
         for b in kinds:
             y = x.to(b)
             assert torch.equal(y, gaps.to(b)), str(a) + " to " + str(b)
@@ -127,7 +127,8 @@ def copies() -> Tensor:
             y = x.transpose(1, 2).contiguous()
             assert y.is_contiguous() and torch.equal(y.transpose(1, 2), x)
             assert torch.equal(y[1].flatten(), torch.stack([x[1, i % rows, i // rows] for i in range(rows * columns)]))
-        for order in [[0, 3, 1, 2], [3, 1, 0, 2], [2, 3, 0, 1], [1, 0, 3, 2]]:       # rows of 1 to 9, of a source dense elsewhere
+        # rows of 1 to 9 elements, whose source is dense in another order
+        for order in [[0, 3, 1, 2], [3, 1, 0, 2], [2, 3, 0, 1], [1, 0, 3, 2]]:
             for last in [1, 2, 3, 9]:
                 x = torch.arange(19 * last * 2 * 31).reshape([19, last, 2, 31])
                 y = x.to(dtype).permute(order).contiguous().flatten()
@@ -158,11 +159,12 @@ def values() -> Tensor:
     big = torch.cat([2.0 ** torch.arange(0, 120).double(), torch.tensor([float("inf"), 0.0], dtype=torch.float64)])
     for dtype in [torch.float32, torch.float64]:
         x = whole.to(dtype)
-        for y in [3.0, -3.0, 7.0]:                        # of whole numbers: exactly what integers give
+        for y in [3.0, -3.0, 7.0]:                        # of integers stored as floats: exactly the same as for integers
             assert torch.equal(torch.remainder(x, y).double(), torch.remainder(whole.long(), int(y)).double())
             assert torch.equal(torch.fmod(x * 0.5, y * 0.5).double() * 2, torch.fmod(whole.long(), int(y)).double())
             assert torch.equal(torch.floor_divide(x, y).double(), torch.div(whole.long(), int(y), rounding_mode="floor").double())
-        assert torch.equal(torch.fmod(big.to(dtype)[:120], 3.0).double(), (torch.arange(0, 120) % 2 + 1).double())  # near and far
+        # quotients of small and large size
+        assert torch.equal(torch.fmod(big.to(dtype)[:120], 3.0).double(), (torch.arange(0, 120) % 2 + 1).double())
         assert bool(torch.fmod(big.to(dtype)[120:], torch.zeros([2], dtype=dtype)).isnan().all())
         assert torch.equal(torch.fmod(x, float("inf")), x)
         assert torch.equal(torch.fmod(torch.tensor([-3.0, 3.0]).to(dtype), 3.0).reciprocal(), torch.tensor([-1.0, 1.0]).to(dtype) / 0)
@@ -215,7 +217,8 @@ def rows() -> Tensor:
     return torch.cat(out)
 
 def pads():
-    """By what they take: windows of the result are the input, all else one number, or elements found by index."""
+    """Padding, compared by its definition: windows of the result are the input, other elements are one number, or elements found
+    by index."""
     for dtype in [torch.uint8, torch.float16, torch.float32, torch.complex128]:
         for width in [1, 3, 7, 40, 300]:
             x = torch.arange(2 * 3 * 4 * width).reshape([2, 3, 4, width])
@@ -232,7 +235,7 @@ def pads():
                     assert torch.equal(torch.reflection_pad2d(y.to(torch.float64), [2, 1, 0, 0]), y.to(torch.float64)[:, :, :, at])
 
 def broadcasts() -> Tensor:
-    """Rows that lie somewhere, of any type, some of one element: as with all of them made contiguous."""
+    """Rows at any address, of any type, some with one element: the same as with all of them made contiguous."""
     out: List[Tensor] = []
     for width in [63, 64, 100, 512, 1100]:
         a = torch.randn([5, 7, width])
@@ -299,7 +302,8 @@ def matrices() -> Tensor:
     return low.flatten()
 
 def deformed() -> Tensor:
-    """Of offsets that are the same everywhere: convolutions of what is moved so far; means of regions that are whole elements: pools."""
+    """Deformed convolutions with equal offsets: the same as convolutions of the moved image. Means of regions of whole elements:
+    the same as pools."""
     out: List[Tensor] = []
     for dtype, most in [(torch.float32, 2e-6), (torch.float64, 1e-13)]:
         x, w, b = torch.randn([2, 6, 11, 15], dtype=dtype), torch.randn([4, 3, 2, 3], dtype=dtype), torch.randn([4], dtype=dtype)

@@ -1,5 +1,5 @@
-"""Eager kernels as compiled for each level of the processor (those that this one has): levels.py says what they have to answer,
-and the bits are the same on any number of threads.
+"""Eager kernels compiled for each level that this processor has: levels.py checks their answers, and the bits are the same on any
+number of threads.
 
 usage: levels_test.py KILN
 """

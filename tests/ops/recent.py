@@ -1,6 +1,5 @@
-# Operators and overloads that PyTorch has since 1.13 (rt/ops/recent.def and newer rows elsewhere) and torchaudio's, by what
-# they mean.
-# kiln run tests/ops/recent.py: an assertion that fails is an error.
+# Operators and overloads that PyTorch has added since 1.13 (rt/ops/recent.def and newer entries elsewhere), and those of
+# torchaudio, checked by their meaning. kiln run tests/ops/recent.py: a failing assertion is an error.
 
 def same(a: Tensor, b: Tensor):
     assert a.dtype == b.dtype, str(a.dtype) + " is not " + str(b.dtype)
@@ -61,12 +60,12 @@ def products():
     same(h, torch.tensor([[3., 0.], [0., 2.]]))
 
 def groups():
-    """Rows, columns or sums of one matrix in groups; what is in no group is 0."""
+    """Products of groups of one matrix's rows or columns, or sums of groups. Elements in no group are 0."""
     a, b = torch.arange(12.).reshape([4, 3]).sin(), torch.arange(18.).reshape([3, 3, 2]).cos()
     ends = torch.tensor([1, 1, 3], dtype=torch.int32)
     same(torch._grouped_mm(a, b, ends), torch.cat([a[:1].mm(b[0]), a[1:3].mm(b[2]), torch.zeros([1, 2])]))
     same(torch._grouped_mm(a.to(torch.bfloat16), b.to(torch.bfloat16), ends)[:1], a[:1].to(torch.bfloat16).mm(b[0].to(torch.bfloat16)))
-    w = b.transpose(1, 2)                                                                   # (3, 2, 3)
+    w = b.transpose(1, 2)                                                                   # the shape is (3, 2, 3)
     same(torch._grouped_mm(w, a.t(), torch.tensor([1, 1, 4], dtype=torch.int32)), torch.cat([w[0].mm(a.t()[:, :1]), w[2].mm(a.t()[:, 1:])], 1))
     same(torch._grouped_mm(a.t(), a, ends), torch.stack([a[:1].t().mm(a[:1]), torch.zeros([3, 3]), a[1:3].t().mm(a[1:3])]))
     same(torch._grouped_mm(w, b), torch.bmm(w, b))
@@ -99,7 +98,7 @@ def attention():
 def resampling():
     x = torch.ones([1, 1, 9, 9])
     same(torch._upsample_lanczos2d_aa(x, [4, 20], False), torch.ones([1, 1, 4, 20]))
-    # two elements of four: sinc(t) sinc(t / 3) at t = (i + 0.5 - 2 o - 1) / 2, normed
+    # two results of four elements: sinc(t) sinc(t / 3) at t = (i + 0.5 - 2 o - 1) / 2, normalised
     y = torch._upsample_lanczos2d_aa(torch.tensor([[[[0., 0., 0., 1.]]]]), [1, 2], False)
     t = (torch.arange(4) + 0.5 - torch.tensor([[1.], [3.]])) / 2
     w = torch.sinc(t) * torch.sinc(t / 3)
@@ -121,7 +120,7 @@ def asking():
     assert w.size() == [5, 5]
 
 def strided():
-    """Operators of sparse tensors that take others."""
+    """Operators of sparse tensors that also accept others."""
     x, y = torch.arange(6.).reshape([2, 3]), torch.ones([3, 2])
     same(torch._sparse_mm(x, y), x.mm(y))
     same(torch._sparse_addmm(torch.ones([2, 2]), x, y, beta=2, alpha=3), torch.addmm(torch.ones([2, 2]), x, y, beta=2, alpha=3))
@@ -166,7 +165,7 @@ def generators():
     after = torch.rand([3])
     mine = draws(h)
     same_draws(mine, of_all)
-    draws(g)                                        # nobody else's numbers
+    draws(g)                                        # only numbers of this generator
     torch.manual_seed(7)
     draws(h)
     again = draws(None)

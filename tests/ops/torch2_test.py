@@ -1,4 +1,4 @@
-"""Archives of PyTorch 2.x mean what it means by them, those of 1.13 what that does: RtTorch in rt/rt.h.
+"""Archives of PyTorch 2.x have the meaning of that version, those of 1.13 that of 1.13: RtTorch in rt/rt.h.
 
 usage: torch2_test.py KILN     torch2/: an archive of 2.15 with what it answers; torch2/source.py makes it
 """
@@ -40,7 +40,7 @@ class Torch2(unittest.TestCase):
             self.check(self.at("net"))
 
     def test_without_the_record(self):
-        """As 1.13, which has no pools of integers."""
+        """Without the record it is an archive of 1.13, which has no pools of integers."""
         with zipfile.ZipFile(NET) as old, zipfile.ZipFile(self.at("net.pt"), "w") as new:
             for name in old.namelist():
                 if not name.endswith("byteorder"):
@@ -49,7 +49,8 @@ class Torch2(unittest.TestCase):
         self.assertIn('"max_pool2d" not implemented for \'Long\'', p.stderr)
 
     def said(self, call):
-        """Of a call in an archive of PyTorch 2 on x = [1, 2, 3, 0]: its four digits, or the error."""
+        """Returns the four digits of a call's result on x = [1, 2, 3, 0], in an archive of PyTorch 2. Returns the error if it
+        raises."""
         lines = ["y = torch.reshape(torch.to(%s, 6), [-1])" % call,
                  "return int(torch.sum(torch.mul(y, torch.pow(10., torch.arange(torch.numel(y))))))"]
         with open(self.at("call.pt"), "wb") as f: f.write(model(body(lines, result="int"), byteorder=b"little"))

@@ -1,4 +1,4 @@
-"""Passes that need a whole model, and specialization: what they do and what they must not.
+"""Passes that need a whole model, and specialization: what must change and what must not.
 
 usage: prepare_test.py KILN
 """
@@ -33,7 +33,7 @@ class Prepare(Test):
         return out.decode()
 
     def frozen(self, lines, more=""):
-        """Is the attribute w a constant once its method is prepared?"""
+        """Is the attribute w a constant in the prepared method?"""
         text = self.graph(body(lines) + more, "--stage", "prepared")
         constant, read = "prim::Constant[value={[[0., 1., 2.], [3., 4., 5.]]}]" in text, 'prim::GetAttr[name="w"]' in text
         self.assertNotEqual(constant, read, text)
@@ -50,17 +50,17 @@ class Prepare(Test):
         text = self.graph(body(["return (self).twice(x, )"]) + HELPER, "--stage", "inlining", "-L", "inlining=1")
         self.assertEqual(text.count("CallMethod"), 2)
         text = self.graph(body(["y = torch.neg(x)", "z = (self).add(y, )", "print(1)", "return torch.mul(y, z)"]) + ADDER,
-                          "--stage", "inlining")                                               # what it writes is the caller's, not a copy
+                          "--stage", "inlining")  # it writes to the caller's tensor, not to a copy
         self.assertRegex(text, r"(?s)(%\S+) : Tensor = aten::neg\(%x\).* prim::Print\(.*(%\S+) : Tensor = aten::add_\(\1,.*prim::Print\(.*mul\(\1, \2\)")
 
     def test_branches_must_not(self):
-        """Two places that may fail are two: the error names the one that was run."""
+        """Two places that may fail are not merged: the error names the one that ran."""
         text = self.graph(body(["if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.mm(x, x)", "else:", "  y = torch.mm(x, x)", "return y"]),
                           "--stage", "branches")
         self.assertEqual(text.count("aten::mm"), 2)
 
     def test_affine_strided(self):
-        """A constant by channel that lies in the model as a column of another."""
+        """A constant by channel that is a column of another tensor in the model."""
         code = "  v : Tensor\n" + body(["y = torch.linear(x, self.w)", "return torch.mul(y, self.v)"])
         self.put("m.pt", model(code, attrs(training=b"\x89", w=W, v=tensor(6, [2], [3]))))
         rc, out, err = call([KILN, "show", "m.pt", "--stage", "affine"], self.dir)
@@ -69,10 +69,10 @@ class Prepare(Test):
 
     def test_freeze_does(self):
         self.assertTrue(self.frozen(["return torch.add(x, self.w)"]))
-        self.assertTrue(self.frozen(["y = torch.add_(x, self.w)", "return y"]))                # written: the argument
-        self.assertTrue(self.frozen(["y = torch.clone(self.w)", "return torch.zero_(y)"]))     # written: a copy
+        self.assertTrue(self.frozen(["y = torch.add_(x, self.w)", "return y"]))                # the argument is written
+        self.assertTrue(self.frozen(["y = torch.clone(self.w)", "return torch.zero_(y)"]))     # a copy is written
         self.assertTrue(self.frozen(["if False:", "  self.w = x", "else:", "  pass", "return torch.add(x, self.w)"]))
-        self.assertTrue(self.frozen(["return torch.add(x, self.w)"], SETTER))                  # nobody calls it
+        self.assertTrue(self.frozen(["return torch.add(x, self.w)"], SETTER))                  # nothing calls the setter
 
     def test_freeze_must_not(self):
         self.assertFalse(self.frozen(["y = torch.add(x, self.w)", "self.w = y", "return y"]))
@@ -85,7 +85,7 @@ class Prepare(Test):
         self.assertFalse(self.frozen(["_0 = (self).set(x, )", "return torch.add(x, self.w)"], SETTER))
 
     def lists(self, lines):
-        """Which of the lists that the module has are constants?"""
+        """Returns which of the module's lists become constants."""
         state = attrs(training=b"\x89", w=W, sizes=b"](" + num(2) + num(3) + b"e", all=b"](" + W + W + b"e")
         self.put("m.pt", model(LISTS + body(lines), state))
         rc, out, err = call([KILN, "show", "m.pt", "--stage", "prepared"], self.dir)
@@ -98,7 +98,7 @@ class Prepare(Test):
         self.assertEqual(self.lists(["_0 = torch.append(self.sizes, 1)", use]), ["all"])
         self.assertEqual(self.lists(["_0 = torch.append(self.all, x)", use]), ["sizes"])
         self.assertEqual(self.lists(["_0 = torch.zero_((self.all)[0])", use]), ["sizes"])
-        self.assertEqual(self.lists(["_0 = torch.zero_(self.w)", use]), ["sizes"])             # the same storage
+        self.assertEqual(self.lists(["_0 = torch.zero_(self.w)", use]), ["sizes"])             # they share a storage
 
     def after(self, stage, *lines):
         return self.graph(body(list(lines)), "--grad", "w" if stage == "lift" else "x", "--stage", stage)
@@ -109,7 +109,7 @@ class Prepare(Test):
         self.assertIn("%w : Tensor,", text)
 
     def test_lift_must_not(self):
-        text = self.after("lift", "print(self.training)", "return torch.add(x, self.w)")       # no tensor that is asked for
+        text = self.after("lift", "print(self.training)", "return torch.add(x, self.w)")       # no gradient by this parameter is requested
         self.assertIn('prim::GetAttr[name="training"]', text)
         self.assertNotIn("%training : bool,", text)
 
@@ -118,7 +118,7 @@ class Prepare(Test):
         self.assertNotIn("add_", text)
         self.assertIn("aten::mul(%_0, %_0)", text)
 
-    def test_unwrite_must_not(self):                                                            # no gradient goes through z
+    def test_unwrite_must_not(self):                                                            # no gradient passes through z
         text = self.after("unwrite", "z = torch.mul(torch.detach(x), 2.)", "_0 = torch.add_(torch.select(z, 0, 0), 1.)",
                           "print(z)", "return torch.mul(x, x)")
         self.assertIn("aten::add_", text)
@@ -148,7 +148,7 @@ class Prepare(Test):
 
 
 class Every(unittest.TestCase):
-    """Every pass has a golden graph, or a test here, of what it does and of what it must not."""
+    """Every pass has a golden graph, or a test here, of changes that it makes and of changes that it must not make."""
     def test_every_pass(self):
         with open(os.path.join(HERE, "../../opt/passes/passes.def")) as f:
             passes = re.findall(r"^PASS\((\w+),", f.read(), re.M)
@@ -159,7 +159,7 @@ class Every(unittest.TestCase):
 
 
 class Specialize(Test):
-    """The specialized graph of forward(x, n) for some values of n."""
+    """The specialized graph of forward(x, n), profiled on some values of n."""
     def graph(self, ns, *lines):
         self.put("m.pt", model(body(list(lines), "x: Tensor, n: Tensor")))
         argv = [KILN, "show", "m.pt", "--stage", "specialized"]
@@ -179,8 +179,8 @@ class Specialize(Test):
         self.assertNotIn("aten::neg", text)
 
     def test_branches_must_not(self):
-        self.assertIn("prim::If", self.graph([1], *self.BRANCH))                               # one run says nothing
-        self.assertIn("prim::If", self.graph([1, 9], *self.BRANCH))                            # both were taken
+        self.assertIn("prim::If", self.graph([1], *self.BRANCH))                               # one run is not enough
+        self.assertIn("prim::If", self.graph([1, 9], *self.BRANCH))                            # both branches were taken
 
     def test_errors(self):
         fails = "if bool(torch.gt(n, 5)):", '  ops.prim.RaiseException("more")', "else:", "  pass", "return x"
@@ -193,7 +193,7 @@ class Specialize(Test):
         self.assertIn(" = aten::view", self.graph([2, 2], view).split("strides=[3, 1], requires_grad=0, device=cpu)")[-1])
 
     def test_numbers_of_any_value(self):
-        """What only its kind matters of needs no guard: types follow."""
+        """A number of which only the kind matters needs no guard, since types do not depend on its value."""
         text = self.graph([2], "y = torch.mul(torch.add(x, int(n)), float(n))", "_0 = torch.div_(y, float(n))",
                           "return torch.mul(torch.full([2, 3], float(n)), y)")
         self.assertNotIn("BailOut", text)
@@ -202,29 +202,30 @@ class Specialize(Test):
     def test_numbers_must_not(self):
         self.assertNotIn("value=2]", self.graph([2], "return torch.view(x, [int(n), -1])"))    # one run
         self.assertNotIn("value=", "".join(self.graph([2, 3], "return torch.view(x, [int(n), -1])").split("BailOut")[1:]))
-        self.assertNotIn("value=", "".join(self.graph([2, 2], "return torch.mul(x, int(n))").split("BailOut")[1:]))     # decides nothing
-        self.assertIn("BailOut", self.graph([2], "return torch.neg(torch.arange(float(n)))"))   # its size
+        # the number decides nothing
+        self.assertNotIn("value=", "".join(self.graph([2, 2], "return torch.mul(x, int(n))").split("BailOut")[1:]))
+        self.assertIn("BailOut", self.graph([2], "return torch.neg(torch.arange(float(n)))"))   # the number decides the size
         self.assertNotIn("BailOut", self.graph([2, 2], "i = torch.randint(5, [])", "return torch.view(x, [int(i), -1])")
-                         .split("aten::view")[0])                                               # drawn
+                         .split("aten::view")[0])                                               # a random number
 
     def test_bools(self):
-        """The same of bools: a size hangs on it, or which way is taken."""
+        """The same for bools, if they decide a size or a branch."""
         keep = "return torch.sum(x, [0], bool(n))"
         for n in 0, 1:
             text = self.graph([n, n], keep)
             self.assertIn("value=%s]" % bool(n), text)
             self.assertNotIn("aten::Bool", text.split("BailOut")[-1])
         text = self.graph([1, 1], "b = bool(n)", "if b:", "  y = torch.neg(x)", "else:", "  y = torch.exp(x)", "return torch.sum(y, [0], b)")
-        self.assertEqual(text.count("prim::BailOut"), 1)                                       # what was guarded is known
+        self.assertEqual(text.count("prim::BailOut"), 1)                                       # the number is known after its first guard
         self.assertNotIn("aten::exp", text)
 
     def test_bools_must_not(self):
         keep = "return torch.sum(x, [0], bool(n))"
         self.assertNotIn("value=", "".join(self.graph([1], keep).split("BailOut")[1:]))        # one run
-        self.assertNotIn("value=", "".join(self.graph([0, 1], keep).split("BailOut")[1:]))     # both
-        self.assertNotIn("BailOut", self.graph([1, 1], "return torch.mul(x, bool(n))"))        # decides nothing
+        self.assertNotIn("value=", "".join(self.graph([0, 1], keep).split("BailOut")[1:]))     # both values
+        self.assertNotIn("BailOut", self.graph([1, 1], "return torch.mul(x, bool(n))"))        # the bool decides nothing
         self.assertNotIn("BailOut", self.graph([1, 1], "b = torch.rand([])", "return torch.sum(x, [0], bool(torch.gt(b, -1)))")
-                         .split("aten::sum")[0])                                               # drawn
+                         .split("aten::sum")[0])                                               # a random bool
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""tests/oracle/answers.py - writes what this PyTorch says to the calls in tests/ops/answers.txt; one of 2.x, to those
-in tests/ops/answers2.txt"""
+"""tests/oracle/answers.py - writes the answers of this PyTorch to the calls in tests/ops/answers.txt. A PyTorch 2.x writes those
+to the calls in tests/ops/answers2.txt"""
 import os, sys, warnings
 import torch
 
@@ -16,7 +16,7 @@ def answer(call):
 
 
 def said(call):
-    """In a process of its own: PyTorch prints from C++, and some calls end it."""
+    """Runs a call in a process of its own, since PyTorch prints from C++ and some calls end the process."""
     end, out = os.pipe()
     if not os.fork():
         os.dup2(out, 1)

@@ -13,7 +13,7 @@ a = ap.parse_args()
 
 
 class Energy(torch.nn.Module):
-    """forces are the gradient of an energy, as molecular models have them"""
+    """Forces are the gradient of an energy, as in molecular models."""
     def __init__(self):
         super().__init__()
         self.a, self.n, self.b = torch.nn.Linear(3, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 1)
@@ -30,7 +30,7 @@ class Energy(torch.nn.Module):
 
 
 class Penalty(torch.nn.Module):
-    """a gradient's norm as a loss"""
+    """The norm of a gradient is a loss."""
     def __init__(self):
         super().__init__()
         self.c, self.bn = torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.BatchNorm2d(4)
@@ -46,7 +46,7 @@ class Penalty(torch.nn.Module):
 
 
 class Parameters(torch.nn.Module):
-    """by parameters, of a gradient; not differentiable further"""
+    """Gradients by parameters, and of a gradient; not differentiable further."""
     def __init__(self):
         super().__init__()
         self.a, self.b = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tests/oracle/digits.py DIGITS.csv.gz - the digits' net trained on real digits, by its program and by PyTorch
+"""tests/oracle/digits.py DIGITS.csv.gz - trains the digits' net on real digits, by its program and by PyTorch
 
 The file is the one that samples/digits/make.py wants.  Both start from the same random parameters and take the same
 steps, shuffled as torch.randperm has it; 297 of the 1797 digits are kept for the test.  `kiln save --params` puts the
@@ -38,7 +38,7 @@ def right(m):
 
 
 def fresh(seed):
-    """The archive's net with parameters that know nothing."""
+    """Returns the archive's net with untrained parameters."""
     torch.manual_seed(seed)
     m = torch.jit.load(MODEL)
     for k, p in m.named_parameters():

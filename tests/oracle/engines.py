@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tests/oracle/engines.py - records tests/program/ties.xz: what PyTorch's quantized engines answer to tests/program/ties.py
+"""tests/oracle/engines.py - records tests/program/ties.xz: the answers of PyTorch's quantized engines to tests/program/ties.py
 
     engines.py             writes the file, by PyTorch 2.15 or newer, which has all engines
     engines.py --compare   prints which arrays of each engine of this PyTorch differ from the file
@@ -15,7 +15,7 @@ CODES = {torch.uint8: "|u1", torch.int8: "|i1", torch.int64: "<i8"}
 
 
 def answers(forward):
-    """{key: (dtype, shape, values)}: integers for four zero points, and checksums over all as all.*"""
+    """Returns {key: (dtype, shape, values)}: integers for four zero points, and checksums over all zero points as all.*"""
     given = ties_file.inputs(0)
     tensors = [torch.tensor(given[k][2], dtype=torch.uint8).reshape(given[k][1]) for k in ("x", "four", "six")]
     found = {}
@@ -34,7 +34,7 @@ def main():
     for engine in torch.backends.quantized.supported_engines:
         if engine != "none":
             torch.backends.quantized.engine = engine
-            # PyTorch folds weights that are packed from constants: each engine needs a module of its own.
+            # PyTorch folds packed weights of constants, so each engine needs a module of its own.
             engines[engine] = answers(torch.jit.CompilationUnit(source).forward)
     if sys.argv[1:] == ["--compare"]:
         recorded = ties_file.read()
@@ -43,7 +43,7 @@ def main():
             print(engine, *[k for k in arrays if arrays[k] != want[k]] or ["as recorded"])
         return
     x86, qnnpack = engines["fbgemm"], engines["qnnpack"]
-    # oneDNN rounds the results of layers with the zero point; x86 calls it for convolutions where the processor has VNNI.
+    # oneDNN rounds the results of layers together with the zero point. x86 calls it for convolutions if the processor has VNNI.
     for engine in "x86", "onednn":
         assert [k for k in x86 if engines[engine][k] != x86[k] and "conv" not in k and "linear" not in k] == []
     ties_file.write({"x86": x86, "qnnpack": {k: v for k, v in qnnpack.items() if v != x86[k]}})

@@ -19,7 +19,7 @@ CASES = []
 
 
 def case(*inputs, dyn=None, more=(), kwargs=None, seq=False, train=False, dec=False):
-    """A module class or a function; `more` are the inputs of further calls: of one instance, if seq."""
+    """Decorates a module class or a function as a case. `more` are the inputs of further calls: on one instance if seq."""
     def add(what):
         CASES.append((what.__name__, what, inputs, dict(dyn=dyn, more=more, kwargs=kwargs or {}, seq=seq, train=train, dec=dec)))
         return what
@@ -149,7 +149,8 @@ def quantized(x, w, s, z):
 
 
 class Scaled(nn.Module):
-    """A layer as PT2E leaves it: weights in bytes, activations rounded in front; by = a function of the tensor that says how."""
+    """A layer as PT2E leaves it: weights are bytes, activations are rounded before it. by: function from the tensor to the
+    rounding."""
     def __init__(self, layer, by):
         super().__init__()
         w, n = layer.weight.detach(), layer.weight.shape[0]
@@ -179,7 +180,7 @@ def by_range(x):
 
 @case(R(2, 3, 12, 11))
 class PT2E(nn.Module):
-    """Of both kinds of bytes, with what may follow: a clamp and rounding, a sum, another rounding of the same floats."""
+    """Both kinds of bytes, followed by a clamp and rounding, a sum, or another rounding of the same floats."""
     def __init__(self):
         super().__init__()
         u, i = fixed(.0301, 131, 0, 255, torch.uint8), fixed(.0523, -7, -128, 127, torch.int8)
@@ -202,7 +203,7 @@ class PT2EDynamic(nn.Module):
 
 @case(R(3, 64))
 class Torchao(nn.Module):
-    """Weights that are classes of torchao over tensors of 8 bits, in groups, and activations rounded by token."""
+    """Weights whose classes in torchao wrap tensors of 8 bits, in groups, and activations that are rounded by token."""
     def __init__(self):
         super().__init__()
         import torchao.quantization as t
@@ -229,7 +230,7 @@ def leaves(key, v, out):
 
 
 def without_places(program):
-    """Traces that say where PyTorch and this file lie do not."""
+    """Removes from stack traces the folders of PyTorch and of this file."""
     for m in program.graph_module.modules():
         for n in getattr(getattr(m, "graph", None), "nodes", ()):
             for k in ("stack_trace",):
@@ -237,10 +238,12 @@ def without_places(program):
 
 @case(R(3, 160), dyn={"x": {0: D}}, more=[[R(1, 160)], [R(9, 160)]])
 class Float8Weights(nn.Module):
-    """Rows of float8_e4m3fn, each times a scale, and one of float8_e5m2 for all; both keep their 8 bits in a program."""
+    """Rows of float8_e4m3fn, each with a scale, and a tensor of float8_e5m2 with one scale. Both keep their 8 bits in a program.
+    """
     def __init__(self):
         super().__init__()
-        def some(n, k): return torch.tan(torch.arange(n * k) * 7919 % 251 / 251. - 0.5).reshape(n, k)      # few numbers: a small archive
+        # few different numbers keep the archive small
+        def some(n, k): return torch.tan(torch.arange(n * k) * 7919 % 251 / 251. - 0.5).reshape(n, k)
         w, v = some(128, 160), some(128, 128)
         self.register_buffer("scale", w.abs().amax(1, keepdim=True) / 448)
         self.register_buffer("w", (w / self.scale).to(torch.float8_e4m3fn))
@@ -251,7 +254,7 @@ FLOATS8 = torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.f
 UNSIGNED = torch.uint16, torch.uint32, torch.uint64
 @case(R(2, 8) * 90, torch.randint(0, 60000, (2, 8)), more=[[R(2, 8) * 9, torch.randint(0, 9, (2, 8))]], dec=True)
 class Stored(nn.Module):
-    """Dtypes that PyTorch stores, copies and casts: constants, casts in both directions, views, joins, indices."""
+    """Dtypes that PyTorch only stores, copies and casts: constants, casts in both directions, views, cats, indices."""
     def __init__(self):
         super().__init__()
         for d in FLOATS8 + UNSIGNED: self.register_buffer(str(d)[6:], (torch.arange(8) * 5).to(torch.float32).to(d))

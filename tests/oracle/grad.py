@@ -27,7 +27,7 @@ def tensor(array, strides=None):
 
 
 def value(keys, arrays, key, kind):
-    """The argument called key, of TorchScript type kind, or None."""
+    """Returns the argument with this key, of TorchScript type kind, or None."""
     name = kind.kind()
     if name == "OptionalType":
         return value(keys, arrays, key, kind.getElementType())
@@ -97,7 +97,7 @@ def run(args):
 
 def by_kiln(model, infile, names, folder):
     out, grad = os.path.join(folder, "out.npz"), os.path.join(folder, "grad.npz")
-    # what is asked for: all parameters that are trained, and inputs
+    # requested gradients: by all trained parameters, and inputs
     want = ",".join(names)
     if a.build:
         prog = os.path.join(folder, "prog")

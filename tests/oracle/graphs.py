@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random graphs (tests/graphs) held against PyTorch, by hand (Debian: python3-torch).
+"""Compares random graphs (tests/graphs) with PyTorch, by hand (Debian: python3-torch).
 
     tests/oracle/graphs.py [--build DIR] [--programs CC] [--no-save] [--seeds A,B...] FIRST COUNT
 
@@ -13,7 +13,7 @@ import argparse, os, subprocess, sys, tempfile
 import save, torch
 
 SETS = "", "1", "2", "3"
-LOADED = []          # kept: PyTorch crashes when a task that nobody waits for outlives its module
+LOADED = []          # kept alive, since PyTorch crashes when a task that was never waited for outlives its module
 
 
 def kiln(a, *args):
@@ -26,7 +26,7 @@ def load(path):
 
 
 def check_saved(a, seed, tmp):
-    """The archives, in PyTorch."""
+    """Checks the saved archives in PyTorch."""
     for level in "-O0", "-O2":
         done = kiln(a, "save", level, f"{tmp}/{seed}.pt", "-o", f"{tmp}/saved{level}.pt")
         if done.returncode:
@@ -78,7 +78,7 @@ def check_program(a, seed, tmp):
 
 
 def check(a, seed, tmp):
-    """What is wrong with this seed; None: nothing."""
+    """Returns what is wrong with this seed. None if nothing is."""
     made = subprocess.run([a.build + "/tests/graphs/graphs", "--write", str(seed), tmp], capture_output=True, text=True)
     if made.returncode:
         return "write: " + made.stderr
@@ -86,7 +86,7 @@ def check(a, seed, tmp):
 
 
 def apart(a, seed):
-    """In a process of its own: PyTorch itself may crash."""
+    """Runs in a process of its own, since PyTorch may crash."""
     pid = os.fork()
     if not pid:
         with tempfile.TemporaryDirectory() as tmp:

@@ -1,4 +1,5 @@
-"""PyTorch's answers to calls of a module of module_source.py, as a case: NAME.pt and NAME.npz, which tests/modules/ways reads."""
+"""Records PyTorch's answers to calls of a module of module_source.py as a case: NAME.pt and NAME.npz, which tests/modules/ways
+reads."""
 import contextlib, io, linecache, random, sys, types, warnings
 import numpy as np
 import torch
@@ -10,12 +11,13 @@ torch._C._set_graph_executor_optimize(False)     # its passes forget that a loop
 VALUES = {"x.size(0)": 3, "x.size(1)": 4, "z.size(0)": 3, "a.size(0)": 3, "a.size(1)": 4}
 
 
-OPEN = ["not implemented for",           # of a dtype, by PyTorch's CPU
-        "don't support automatic differentiation", "leaf Variable", "in no_grad mode", "multiple views"]     # of autograd's, which Kiln does not keep
+OPEN = ["not implemented for",           # messages about dtypes that PyTorch's CPU lacks
+        # messages of autograd, whose state Kiln does not keep
+        "don't support automatic differentiation", "leaf Variable", "in no_grad mode", "multiple views"]
 
 
 class NoModule(Exception):
-    """The source is no TorchScript."""
+    """The source is not valid TorchScript."""
 
 
 class NoJudge(Exception):
@@ -23,7 +25,7 @@ class NoJudge(Exception):
 
 
 def load(name, source):
-    """The class M of a source that is in no file."""
+    """Returns the class M of a source that is not in a file."""
     module = types.ModuleType(name)
     module.__file__ = name + ".py"
     linecache.cache[module.__file__] = (len(source), None, source.splitlines(True), module.__file__)
@@ -33,7 +35,7 @@ def load(name, source):
 
 
 def instance(name, made):
-    """The module, in Python."""
+    """Returns the module, in Python."""
     torch.manual_seed(7)
     m = load(name.rsplit("/", 1)[-1], made.source)()
     m.train(made.training)
@@ -44,7 +46,7 @@ def instance(name, made):
 
 
 def script(name, made):
-    """The module, scripted and saved as NAME.pt."""
+    """Scripts the module and saves it as NAME.pt."""
     try:
         torch.jit.script(instance(name, made)).save(name + ".pt")
     except Exception as e:
@@ -66,7 +68,7 @@ def numbers(r, shape, dtype):
 
 
 def strides_of(r, t):
-    """Other strides for a tensor, or None."""
+    """Returns other strides for a tensor, or None."""
     if t.dim() < 1 or r.random() < 0.75:
         return None
     how = r.randrange(3)
@@ -80,7 +82,7 @@ def strides_of(r, t):
 
 
 def input_arrays(r, params, sizes, dtypes):
-    """The arrays of a call's arguments by key."""
+    """Returns the arrays of a call's arguments by key."""
     out = {}
     for p in params:
         if p.kind == "i":
@@ -115,7 +117,7 @@ def arguments(params, arrays):
 
 
 def plan(r, made):
-    """The calls: (method, arrays, on a new instance, programs are profiled on it)."""
+    """Returns the calls: (method, arrays, whether on a new instance, whether programs are profiled on it)."""
     other = dict(VALUES, **{"x.size(0)": r.choice([2, 5, 1, 0, 3]), "z.size(0)": r.choice([1, 3, 4])})
     third = dict(VALUES, **{"x.size(1)": r.choice([4, 4, 3, 5, 1])})
     cast = {"float32": r.choice(["float32", "float64", "int64", "float32"]), "int64": r.choice(["int64", "int32", "float32"])}
@@ -142,7 +144,7 @@ def as_array(t):
 
 
 def answer(m, method, args):
-    """The results by key, or the text of what was raised; and what was printed."""
+    """Returns the results by key, or the text of the error. Also returns the printed text."""
     said, out = io.StringIO(), {}
     with contextlib.redirect_stdout(said):
         try:
@@ -153,7 +155,7 @@ def answer(m, method, args):
 
 
 def answers(made, calls, open_module):
-    """Results and prints of all calls, on instances that open_module() gives."""
+    """Returns results and prints of all calls, on instances that open_module() makes."""
     out, m = [], None
     for method, arrays, new, _ in calls:
         if new:
@@ -164,7 +166,7 @@ def answers(made, calls, open_module):
 
 
 def last(out):
-    """The message of what was raised; else None."""
+    """Returns the error message, or None if the call returned."""
     return out.strip().splitlines()[-1:] if isinstance(out, str) else None
 
 
@@ -175,7 +177,8 @@ def same(a, b):
 
 
 def judge(name, made, calls):
-    """PyTorch's answers without its optimizer. What that removes as dead may raise or draw: then there is no answer."""
+    """Returns PyTorch's answers without its optimizer. If dead code that the optimizer removes may raise or draw, there is no
+    answer."""
     def saved():
         return torch.jit.load(name + ".pt")
 
@@ -198,7 +201,7 @@ def judge(name, made, calls):
 
 
 def save_case(path, calls, got):
-    """The calls with their answers as PATH; how many raise."""
+    """Writes the calls with their answers to PATH. Returns how many raise."""
     case, raised = {}, 0
     for i, ((method, arrays, new, profiled), (out, said)) in enumerate(zip(calls, got)):
         case[f"{i}.method"] = np.array(method)
@@ -220,14 +223,14 @@ def save_case(path, calls, got):
 
 
 def record(name, seed, made):
-    """Writes NAME.pt and NAME.npz; how many of the calls raise, and how many there are."""
+    """Writes NAME.pt and NAME.npz. Returns how many of the calls raise, and the number of calls."""
     script(name, made)
     calls = plan(random.Random(seed * 7 + 1), made)
     return save_case(name + ".npz", calls, judge(name, made, calls)), len(calls)
 
 
 def again(name):
-    """Another PyTorch's answers to a case against those in it: what differs."""
+    """Compares another PyTorch's answers with those in a case. Returns the differences."""
     case = np.load(name + ".npz")
     m, i = None, 0
     while f"{i}.method" in case:

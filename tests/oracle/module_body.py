@@ -1,4 +1,4 @@
-"""Statements of random modules that branch, repeat, raise and call; a whole function."""
+"""Statements of random modules that branch, repeat, raise and call; whole functions."""
 from module_values import Var, broadcast, is_int, r_choice
 from module_writes import Writes
 
@@ -7,7 +7,7 @@ class Body(Writes):
     # ---- control flow
 
     def block(self, n):
-        """Indented statements; variables that they bind end with them."""
+        """Returns indented statements. Variables that they bind are dropped at the end."""
         kept = list(self.vars)
         self.indent += 1
         before = len(self.lines)
@@ -73,7 +73,7 @@ class Body(Writes):
     # ---- errors
 
     def error(self):
-        """A statement that raises, sometimes only on some inputs."""
+        """Returns a statement that raises, sometimes only on some inputs."""
         if self.chance(0.6):
             self.line(f"if {self.condition()}:")
             self.indent += 1
@@ -137,7 +137,7 @@ class Body(Writes):
         self.line(f"{v.text} = {text}")
 
     def arguments(self, m):
-        """Texts of the arguments of a method, and what its sizes are."""
+        """Returns the texts of a method's arguments, and their sizes."""
         args, bound = [], {}
         last = None
         for p in m.params:
@@ -146,7 +146,7 @@ class Body(Writes):
                 continue
             fits = lambda v: v.dtype == p.dtype and len(v.shape) == len(p.shape) and (v.hard or not p.hard) and v.depth <= 1 and not v.grad and v.writable
             if last is not None and self.chance(0.3) and fits(last) and all(bound.get(d, s) == s for d, s in zip(p.shape, last.shape)):
-                e = last                                    # the same tensor twice
+                e = last                                    # the same tensor again
             else:
                 e = self.pick("T", lambda v: fits(v) and all(bound.get(d, s) == s for d, s in zip(p.shape, v.shape)))
             if e is None:
@@ -159,7 +159,7 @@ class Body(Writes):
         return args, bound
 
     def stack(self):
-        """Through the modules of a list, one after the other."""
+        """Calls the modules of a list one after the other."""
         v = self.bind(Var("", "T", "float32", (2, 3), False, 9, grad=True))
         self.line(f"{v.text} = ((torch.arange(6, dtype=torch.float32) * 0.375 - 1) ** 2).reshape([2, 3])")
         x = self.pick("T", lambda v: v.dtype == "float32" and broadcast(v.shape, (2, 3)) == (2, 3) and not v.text.startswith("self.p") and "(" not in v.text)

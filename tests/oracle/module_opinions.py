@@ -13,7 +13,7 @@ from module_source import make
 
 
 def values(got):
-    """The answers of calls; None for those that raise."""
+    """Returns the answers of calls. None for those that raise."""
     return [None if isinstance(out, str) else out for out, _ in got]
 
 
@@ -35,7 +35,7 @@ OPINIONS = {"final": final, "eager": lambda name, made: lambda: instance(name, m
 
 
 def without_calls(calls, out):
-    """The calls but for those, on the same instances."""
+    """Returns the calls without those given, on the same instances."""
     kept, new = [], False
     for i, (method, arrays, first, profiled) in enumerate(calls):
         new |= first
@@ -46,7 +46,8 @@ def without_calls(calls, out):
 
 
 def moves_apart(name, seed, without, calls, got):
-    """Does a call answer otherwise when what writes read is copied first?  Calls that raise in either are left out of both."""
+    """Does a call answer differently if operands of writes are copied first? Calls that raise in either version are left out of
+    both."""
     made, other = make(seed, without), make(seed, without + ["aliased"])
     script(name + ".apart", other)
 
@@ -58,7 +59,8 @@ def moves_apart(name, seed, without, calls, got):
 
 
 def contradiction(name, seed, without, failed_ways):
-    """The name of the opinion by which each way of Kiln is right, or None.  failed_ways(path): the ways that do not answer as the case."""
+    """Returns the name of the opinion by which each way of Kiln is right, or None. failed_ways(path): the ways whose answers
+    differ from the case."""
     made = make(seed, without)
     calls = plan(random.Random(seed * 7 + 1), made)
     got = module_answers.judge(name, made, calls)

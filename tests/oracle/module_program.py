@@ -1,4 +1,5 @@
-"""A case of module_answers.py by the commands themselves: kiln run, and a program of kiln build --cc tcc, linked as users have it.
+"""Runs a case of module_answers.py through the commands themselves: kiln run, and a program of kiln build --cc tcc, linked as by
+a user.
 
 tests/modules/ways calls the same code without them, ten times as fast; of the sweeps a sample goes this way."""
 import os, subprocess
@@ -7,7 +8,8 @@ import save
 
 
 def sequence(case):
-    """The first calls on one instance, up to one that raises: (method, inputs, results or None, text of the error, prints)."""
+    """Returns the first calls on one instance, up to one that raises: (method, inputs, results or None, text of the error,
+    prints)."""
     calls, i = [], 0
     while f"{i}.method" in case and not (i and f"{i}.new" in case):
         part = lambda word: {k.split(".", 1)[1]: case[k] for k in case if k.startswith(f"{i}.") and k.split(".")[1] == word}
@@ -26,7 +28,7 @@ def run(argv):
 
 
 def judge(calls, done, outs):
-    """What of a process's answers to calls is not PyTorch's."""
+    """Returns how a process's answers to calls differ from PyTorch's."""
     status, said, text = done
     error = calls[-1][3]
     if status != (1 if error else 0):
@@ -44,7 +46,7 @@ def judge(calls, done, outs):
 
 
 def compare(name, kiln, level, tmp):
-    """What differs; None: nothing."""
+    """Returns the differences. None if there are none."""
     calls = sequence(dict(np.load(name + ".npz")))
     ins, outs = [os.path.join(tmp, f"{i}.in.npz") for i in range(len(calls))], [os.path.join(tmp, f"{i}.out.npz") for i in range(len(calls))]
     for c, path in zip(calls, ins):

@@ -1,4 +1,4 @@
-"""Random nn.Modules as TorchScript source: what tests/oracle/modules.py holds against PyTorch.
+"""Random nn.Modules as TorchScript source, which tests/oracle/modules.py runs in Kiln and in PyTorch.
 
 make(seed) -> Made: the source of a class M, its inputs for some calls, and the calls.
 
@@ -17,9 +17,9 @@ from module_values import Method, Var, is_float, r_choice
 @dataclass
 class Made:
     source: str
-    params: list                     # of forward: Var
-    methods: list                    # exported ones besides forward: no arguments
-    entry: object = None             # one more that is called: a Method
+    params: list                     # of forward, each a Var
+    methods: list                    # exported methods other than forward, without arguments
+    entry: object = None             # another method to call: a Method
     training: bool = False
     features: set = field(default_factory=set)
 
@@ -38,7 +38,7 @@ class Gen:
         self.r = random.Random(seed)
         self.count = 0
         self.features = {f for f in FEATURES if self.r.random() < 0.55} | ({"inplace"} if self.r.random() < 0.5 else set())
-        self.features |= {"aliased"}             # operands of writes may be views of what is written; else they are copies
+        self.features |= {"aliased"}             # operands of writes may be views of the written tensor; otherwise they are copies
         self.features -= set(without)
         self.attrs, self.methods, self.layers, self.subs, self.stacks = [], [], [], [], False
         self.init = []
@@ -56,7 +56,7 @@ class Gen:
     # ---- attributes
 
     def literal(self, shape, dtype, tries=20):
-        """A tensor of small numbers as Python."""
+        """Returns a tensor of small numbers as Python text."""
         r = self.r
         n = 1
         for d in shape:
@@ -144,7 +144,7 @@ class Gen:
     # ---- functions
 
     def function(self, name, params, ret, statements, pure=False):
-        """Text of a method; the results are of kinds `ret`."""
+        """Returns the text of a method. The results are of kinds `ret`."""
         b = Body(self, [], name)
         b.pure = pure
         for p in params:
@@ -191,7 +191,7 @@ class Gen:
         return [f"    def m{i}(self, {args}) -> Tensor:"] + b.lines, m
 
     def add_sub(self):
-        """A class with state, and one or two attributes that are instances of it."""
+        """Adds a class with state, and one or two attributes that are instances of it."""
         r = self.r
         outer = (self.attrs, self.methods, self.layers, self.subs, self.init)
         self.attrs, self.methods, self.layers, self.subs, self.init = [], [], [], [], []
@@ -224,7 +224,7 @@ class Gen:
         return ["    ot: Optional[Tensor]", ""] if any(l.startswith("self.ot = ") for l in self.init) else []
 
     def state(self):
-        """A method that returns all attributes."""
+        """Returns a method that returns all attributes."""
         parts = []
         for v in self.attrs:
             if v.kind == "T":
@@ -273,7 +273,7 @@ class Gen:
 
 
 def fix(line):
-    """plain(name, tensor) is an assignment."""
+    """Replaces plain(name, tensor) by an assignment."""
     if line.startswith("self.plain("):
         name, rest = line[len("self.plain("):-1].split(", ", 1)
         return f"self.{name[1:-1]} = {rest}"

@@ -1,10 +1,11 @@
-"""Tensor expressions of random modules: what is known of a variable, and operations on such (module_source.py has the whole)."""
+"""Tensor expressions of random modules: the facts known about variables, and operations on them (module_source.py makes the
+whole)."""
 from dataclasses import dataclass
 import torch
 
 FLOATS = ["float32", "float32", "float32", "float64", "float16", "bfloat16"]
 INTS = ["int64", "int64", "int32", "uint8", "int16"]
-LIMIT = 3            # multiplications of hard floats, one after the other
+LIMIT = 3            # largest number of successive multiplications of hard floats
 
 
 def dt(name):
@@ -12,7 +13,7 @@ def dt(name):
 
 
 def promote(a, b):
-    """The dtype of an operation on two tensors (dtype, rank)."""
+    """Returns the dtype of an operation on two tensors (dtype, rank)."""
     return str(torch.result_type(torch.empty((1,) * a[1], dtype=dt(a[0])), torch.empty((1,) * b[1], dtype=dt(b[0]))))[6:]
 
 
@@ -25,7 +26,7 @@ def is_int(d):
 
 
 def broadcast(a, b):
-    """The shape of an operation on shapes a and b, or None."""
+    """Returns the shape of an operation on shapes a and b, or None."""
     if len(a) < len(b):
         a, b = b, a
     out = list(a)
@@ -48,8 +49,8 @@ class Var:
     shape: tuple = ()
     hard: bool = True
     depth: int = 0
-    writable: bool = True            # no expanded view, no result of a constant
-    keep: bool = False               # sizes and dtype stay when it is assigned
+    writable: bool = True            # neither an expanded view nor the result of a constant
+    keep: bool = False               # assignments must keep its sizes and dtype
     grad: bool = False
 
 
@@ -66,7 +67,7 @@ def r_choice(r, xs):
 
 
 class Values:
-    """A function that is being written: its lines, what is known in it, and expressions of that."""
+    """A function that is being written: its lines, the facts known in it, and expressions of known values."""
 
     def __init__(self, gen, vars, name):
         self.g, self.r = gen, gen.r
@@ -112,7 +113,7 @@ class Values:
         return "[" + ", ".join(self.size(d) for d in shape) + "]"
 
     def make_new(self, shape, dtype, hard=True):
-        """An expression that makes such a tensor."""
+        """Returns an expression that makes such a tensor."""
         r = self.r
         how = r.choice(["ones", "zeros", "full", "arange"] if is_float(dtype) or is_int(dtype) else ["ones", "zeros"])
         if how == "arange" and len(shape) == 1:
@@ -124,7 +125,7 @@ class Values:
     # ---- tensor expressions
 
     def tensor(self, depth=2, hard=None, test=lambda v: True):
-        """Some tensor expression as a Var; hard=True: it must be hard."""
+        """Returns some tensor expression as a Var. hard=True: it must be hard."""
         ok = lambda v: (not hard or v.hard) and test(v)
         for _ in range(8):
             e = self.pick("T", lambda v: not hard or v.hard) if depth <= 0 or self.chance(0.3) else self.operation(depth, hard)
@@ -134,7 +135,7 @@ class Values:
         return e or Var(self.make_new((2, 3), "float32"), "T", "float32", (2, 3))
 
     def like(self, shape, dtype=None, hard=None, depth=1):
-        """An expression whose shape can be broadcast to `shape` and, mostly, whose dtype can be cast to `dtype`."""
+        """Returns an expression whose shape can be broadcast to `shape` and, mostly, whose dtype can be cast to `dtype`."""
         def fits(v):
             return broadcast(v.shape, shape) == tuple(shape) and (dtype is None or torch.can_cast(
                 dt(promote((v.dtype, len(v.shape)), (dtype, len(shape)))), dt(dtype)))
@@ -346,7 +347,7 @@ class Values:
         a = self.like((2, cols), "float32", None, depth)
         if a.dtype != "float32":
             return None
-        # norms of equal elements are rounding errors; what is added is exact
+        # the norm of equal elements is only rounding errors; the added ramp is exact
         ramp = f"((torch.arange({2 * cols}, dtype=torch.float32) * 0.375 - 1) ** 2).reshape([2, {cols}])"
         return Var(f"{text}({a.text} + {ramp})", "T", "float32", (2, 3) if kind == "Linear" else (2, cols), False, 9, grad=True)
 

@@ -79,7 +79,7 @@ class Writes(Values):
         self.line(f"{v.text} = {text}")
 
     def target(self):
-        """What is written: a tensor or a view of one."""
+        """Returns the target of a write: a tensor or a view of one."""
         v = self.pick("T", lambda v: v.writable and not v.grad and not (self.pure and v.text[0] != "v"))
         if v and self.chance(0.4):
             out = self.view_of(v)
@@ -89,11 +89,11 @@ class Writes(Values):
         return v
 
     def operand(self, e):
-        """e as what a write reads: without "aliased" a copy."""
+        """Returns e as an operand of a write. Without "aliased" it is a copy."""
         return e if self.on("aliased") else Var(f"{e.text}.clone()", e.kind, e.dtype, e.shape, e.hard, e.depth)
 
     def write(self):
-        """In-place operations and their augmented forms."""
+        """Adds in-place operations and their augmented forms."""
         v = self.target()
         if not v:
             return self.assign()
@@ -166,7 +166,7 @@ class Writes(Values):
         if not v:
             return
         t = v.text
-        if "." not in t or self.on("shared"):         # of overlapping parts that are not dense PyTorch does not say in which order
+        if "." not in t or self.on("shared"):  # PyTorch does not define in which order overlapping parts that are not dense are written
             e = self.bind(Var(f"{t}.clone()", "T", v.dtype, v.shape, v.hard, v.depth))
             self.line(f"{e.text} = {t}.clone(memory_format=torch.contiguous_format)")
             t = e.text
@@ -224,7 +224,7 @@ class Writes(Values):
             self.line(r_choice(r, [f"{a.text} = {e}", f"{a.text} = None"]))
 
     def like_exact(self, a):
-        """Text of a tensor of a's sizes and dtype."""
+        """Returns the text of a tensor of a's sizes and dtype."""
         v = self.pick("T", lambda v: v.shape == a.shape and v.dtype == a.dtype and v.hard == a.hard and v.depth < LIMIT and not v.grad)
         if v and self.chance(0.7):
             return v.text if self.chance(0.7) else f"{v.text}.clone()"
@@ -307,7 +307,8 @@ class Writes(Values):
         self.vars.append(Var(name, "s"))
 
     def scalars(self):
-        """Statements on numbers, strings and containers, by example: {i} an int, {n} a new name, {l} ints, {s} text, {d} a dict."""
+        """Adds statements on numbers, strings and containers, from templates: {i} an int, {n} a new name, {l} ints, {s} text, {d}
+        a dict."""
         r = self.r
         ints = ["{i} - 3 * {i}", "-7 // ({i} + 2)", "-7 % ({i} + 3)", "int(({i} + 2) ** 2)", "abs({i} - 2)", "max({i}, 2) - min({i}, 1)", "{i} // ({i} - 1)", "7 % ({i} - 2)",
                 "int({f} * 4)", "round({f} * 3)", "math.floor({f})", "math.ceil({f} / 2)", "sum([{i}, 2, {i}])", "len({s})", "{s}.find('a')", "ord('a') + {i}",
@@ -331,7 +332,7 @@ class Writes(Values):
             self.line(f"{lst.text} = [{self.integer()}, 2, 3]")
             self.vars.append(lst)
         name = self.fresh("n")
-        # each {i} is another number
+        # each {i} is replaced by another number
         while True:
             at = [(text.find("{" + w + "}"), w) for w in ("i", "f", "s", "b") if "{" + w + "}" in text.replace("{{", "  ")]
             if not at:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random modules with state, control flow and errors held against PyTorch (Debian: python3-torch), in all ways of Kiln.
+"""Compares random modules with state, control flow and errors with PyTorch (Debian: python3-torch), in all ways of Kiln.
 
     tests/oracle/modules.py [--build DIR] [-j N] [--json FILE] [--keep DIR [--all]] [--ways WORD | --all-ways]
                             [--without WORD,...] [--commands N] FIRST COUNT
@@ -17,18 +17,18 @@ Every 40th seed (--commands N: every Nth, 0: none) goes through kiln run, kiln b
 import argparse, collections, io, json, os, re, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CHUNK = 250          # seeds of a process: PyTorch never forgets a class
+CHUNK = 250          # seeds of one process, since PyTorch never frees a class
 
 
 class Ways:
-    """The process build/tests/modules/ways: what it says of cases."""
+    """The process build/tests/modules/ways, which runs cases."""
     def __init__(self, a):
         self.a = a
         self.p = subprocess.Popen([a.build + "/tests/modules/ways"] + (["-w", a.ways] if a.ways else []) + ["-"], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True, errors="replace")
 
     def why(self, name, seed):
-        """A text for each way that differs: the way, the call, the difference."""
+        """Returns a text for each way that differs: the way, the call, the difference."""
         self.p.stdin.write(f"{name} {-1 if self.a.all_ways or self.a.ways else seed}\n")
         self.p.stdin.flush()
         lines = []
@@ -38,7 +38,7 @@ class Ways:
         return why if line else why + ["the program of ways ended"]
 
     def failed(self, name, seed):
-        """The names of the ways that differ: "run -O1"."""
+        """Returns the names of the ways that differ: "run -O1"."""
         return {" ".join(w.split()[:2]) for w in self.why(name, seed)}
 
     def end(self):
@@ -47,7 +47,7 @@ class Ways:
 
 
 def work(a):
-    """The seeds of one process: a line of JSON for each."""
+    """Runs the seeds of one process. Prints a line of JSON for each."""
     sys.path.insert(0, HERE)
     import module_answers, module_opinions, module_program, module_source
     ways, without = Ways(a), a.without.split(",")
@@ -76,7 +76,7 @@ def work(a):
 
 
 def kind_of(why):
-    """What failures have in common, for the table at the end."""
+    """Returns the common part of failures, for the table at the end."""
     text = re.sub(r"^\S+ -O\d(: | call \d+ \w+: )", "", why.splitlines()[0])
     return re.sub(r"-?[0-9.]+(e[-+]?\d+)?", "N", re.sub(r"'[^']*'", "'...'", text))[:90]
 
@@ -124,7 +124,7 @@ class Sweep:
         return p
 
     def drain(self, p):
-        """The process's reports; what is left when PyTorch crashed."""
+        """Reads the process's reports. Returns the seeds that are left if PyTorch crashed."""
         at = None
         for line in p.stdout:
             report = json.loads(line)
@@ -153,7 +153,7 @@ class Sweep:
 
 
 def add(paths):
-    """Cases become members of the archive of those in the tree, whose bytes depend on nothing else."""
+    """Adds cases to the archive in the tree, whose bytes depend on nothing else."""
     import tarfile
     archive = os.path.join(HERE, "../modules/cases.tar.xz")
     files = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tests/oracle/narrow.py - records tests/program/narrow.npz: inputs, answers in double, and how far PyTorch is off them
+"""tests/oracle/narrow.py - records tests/program/narrow.npz: inputs, answers in double, and PyTorch's errors
 
     narrow.py              writes the file, by PyTorch 2.15 or newer
     narrow.py --errors     prints each operator's largest error of PyTorch in units of rounding once
@@ -22,7 +22,7 @@ LARGE = {torch.float32: [(1e-30, 0), (1e4, 0), (1e10, 0), (1e20, 0), (1e30, 0), 
 
 
 class Exact:
-    """torch, with normalisations of doubles as their formulas: PyTorch's own lose constant rows far from 0."""
+    """torch, with normalisations of doubles by their formulas, since PyTorch's own lose constant rows far from 0."""
     def normed(self, x, dims, weight, bias, eps, like):
         d = x - x.amin(dims, True)
         d = d - d.mean(dims, True)
@@ -56,7 +56,7 @@ class Exact:
 
 
 class Plain(Exact):
-    """torch itself, with the operators of torch.ops.aten that it has by other names"""
+    """torch itself, with the operators that torch.ops.aten has under other names."""
     def __getattribute__(self, name):
         return getattr(torch, name) if not name.startswith("_") and hasattr(torch, name) else object.__getattribute__(self, name)
 
@@ -74,7 +74,7 @@ def answers(names, large, tensors):
 
 
 def sets():
-    """(dtype, set, inputs)"""
+    """Yields (dtype, set, inputs)."""
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
         sizes = (2, 16, 33) if dtype == torch.float32 else (2, 5, 8, 15, 16, 33, 64)
         for name, n in [(str(n), n) for n in sizes] + [("large%d" % n, n) for n in (3, 16, 70)]:

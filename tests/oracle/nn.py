@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the network operators of rt/ops against PyTorch: convolution, pooling, norms, embeddings, padding, losses,
-resampling, recurrent networks, attention.  tests/oracle/nn.py [word ...]: the groups whose name contains a word.
+"""Compares the network operators of rt/ops with PyTorch: convolution, pooling, norms, embeddings, padding, losses, resampling,
+recurrent networks, attention. tests/oracle/nn.py [word ...]: the groups whose name contains a word.
 
 What PyTorch 1.13 computes less exactly (bfloat16 norms), reads out of bounds (scales that contradict the sizes) or
 has not (complex transposed convolutions) is reported as a failure too: see the counts in the groups' comments.

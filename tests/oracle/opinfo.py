@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the interpreter against PyTorch on the samples of its own operator database (OpInfo, Debian's python3-torch).
+"""Compares the interpreter with PyTorch on the samples of PyTorch's own operator database (OpInfo, Debian's python3-torch).
 
     opinfo.py record DIR [WORD ...]     scripts, inputs and answers: one archive for each operator and dtype
     opinfo.py run DIR [WORD ...]        the interpreter on each (build/tests/methods); what passed is not run again (--all)
@@ -17,7 +17,7 @@ warnings.filterwarnings("ignore")
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOL = {"float16": (1e-2, 1e-3), "bfloat16": (4e-2, 1e-2), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-8),
        "complex64": (2e-4, 2e-5), "complex128": (1e-6, 1e-8)}
-SAMPLES = {"float32": 24, "int64": 10, "float64": 6}        # others 4
+SAMPLES = {"float32": 24, "int64": 10, "float64": 6}        # 4 for other dtypes
 
 
 # -------------------------------------------------------------------------------------------------------- record
@@ -39,11 +39,11 @@ def literal(x):
 
 
 class Formals:
-    """The arguments of a method in the making."""
+    """The arguments of a method that is being made."""
     def __init__(self): self.names, self.values = [], []
 
     def add(self, x):
-        """The expression for x in the source: the name of an argument, or x itself written down."""
+        """Returns the expression for x in the source: the name of an argument, or x itself as text."""
         import torch
         if isinstance(x, torch.Tensor): kind = "Tensor"
         elif isinstance(x, (list, tuple)) and x and all(isinstance(e, torch.Tensor) for e in x): kind, x = "List[Tensor]", list(x)
@@ -65,7 +65,7 @@ OPERATORS = {"__radd__": "{1} + {0}", "__rdiv__": "{1} / {0}", "__rmul__": "{1} 
 
 
 def sources(op, sample, first):
-    """(kind, source of the expression, Formals) for the ways to write this sample's call."""
+    """Returns (kind, source of the expression, Formals) for the ways to write this sample's call."""
     import torch
     f = Formals()
     args = [f.add(sample.input)] + ([] if op.name == "__getitem__" else [f.add(a) for a in sample.args])
@@ -96,7 +96,7 @@ def sources(op, sample, first):
 
 
 def layouts(values, how):
-    """The tensors of values in another layout, same elements except where expanded; None where nothing changes."""
+    """Returns the tensors of values in another layout, with the same elements unless expanded. None if the layout is the same."""
     import torch
     changed = False
     def one(x):
@@ -128,7 +128,7 @@ def to_numpy(t):
 
 
 def flatten(x, key, to, strides=False):
-    """Values as entries of an .npz, by the keys of `kiln run`."""
+    """Returns values as entries of an .npz, by the keys of `kiln run`."""
     import torch
     if x is None: return
     if isinstance(x, torch.Tensor):
@@ -145,13 +145,13 @@ def flatten(x, key, to, strides=False):
 
 
 def fresh(values):
-    """Copies of the same strides, so that one call's writes do not reach the next."""
+    """Returns copies with the same strides, so that writes of one call do not affect the next."""
     import torch
     def copy(x):
         if isinstance(x, list): return [copy(e) for e in x]
         if not isinstance(x, torch.Tensor): return x
         small = x.detach()
-        for i, s in enumerate(x.stride()):                    # expanded: one place for all
+        for i, s in enumerate(x.stride()):                    # expanded: all indices share one element
             if s == 0 and x.shape[i]: small = small.narrow(i, 0, 1)
         return torch.empty_strided(small.shape, small.stride(), dtype=x.dtype).copy_(small).expand_as(x)
     return [copy(v) for v in values]
@@ -164,7 +164,7 @@ def answer(fn, values):
 
 
 class Archive:
-    """One model in the making: methods that script, with inputs and answers."""
+    """A model that is being made: methods that script, with inputs and answers."""
     def __init__(self, to):
         import torch
         self.to, self.cases, self.n = to, [], 0
@@ -172,7 +172,7 @@ class Archive:
         os.makedirs(to, exist_ok=True)
 
     def method(self, kind, expr, f, stride=False):
-        """Adds a method; False when PyTorch cannot script it, or cannot answer."""
+        """Adds a method. Returns False if PyTorch cannot script it or does not answer."""
         import torch
         name = f"{kind}{self.n}"
         self.n += 1
@@ -303,7 +303,8 @@ def differs(got, want):
 
 
 def call(at, methods):
-    """method -> (status, message): all of one archive by build/tests/methods, which leaves METHOD.got.npz."""
+    """Runs all methods of one archive by build/tests/methods, which leaves METHOD.got.npz. Returns method -> (status, message).
+    """
     p = subprocess.run([os.path.join(TOP, "build", "tests", "methods"), at] + methods, stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = {}
@@ -315,7 +316,7 @@ def call(at, methods):
 
 
 def last(text):
-    """The line of a message that says most."""
+    """Returns the most informative line of a message."""
     parts = [l for l in re.split(r"[|\n]", text) if l.strip()]
     for l in parts:
         if "error" in l.lower(): return l.strip()[:220]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds eager kernels of rt/ops against PyTorch (Debian: python3-torch), without the compiler.
+"""Compares eager kernels of rt/ops with PyTorch (Debian: python3-torch), without the compiler.
 
     tests/oracle/ops.py aten::add.Tensor ...         these operators, of one tensor or two, on tensors of every dtype
     tests/oracle/ops.py --eval 'check("aten::add.Tensor", T(2, 3), T(3), alpha=2)'
@@ -53,7 +53,7 @@ class RtCxHead(C.Structure):
 
 
 def build():
-    """The shared library, object by object: only what is newer than its object is compiled."""
+    """Builds the shared library object by object. Compiles only sources that are newer than their objects."""
     os.makedirs(os.path.dirname(LIB), exist_ok=True)
     newest = max(os.path.getmtime(f) for f in glob.glob(TOP + "/rt/*.h") + glob.glob(TOP + "/rt/*.def") + glob.glob(TOP + "/rt/ops/*.h"))
     objects, changed, broken = [], False, []
@@ -105,7 +105,7 @@ KEEP = []
 
 
 def to_rt(x, meta=False):
-    """A Python value -> IValue; tensors lie over PyTorch's memory."""
+    """Converts a Python value to an IValue. Tensors share PyTorch's memory."""
     if x is None: return value(NONE)
     if isinstance(x, bool): return value(BOOL, int(x))
     if isinstance(x, int): return value(INT, x)
@@ -207,7 +207,7 @@ def metas(v):
 
 
 def row_ids():
-    """Names of operators -> ids of rows, which differ where rt.h has the name already."""
+    """Maps names of operators to ids in the table. They differ where rt.h already uses the name."""
     rows = "".join(open(f).read() for f in glob.glob(TOP + "/rt/ops/*.def"))
     return {name: ident for ident, name in re.findall(r'^(?:MAP|OP|ALSO|OUT|BODY)\((\w+),\s*"([^("]*)', rows, re.M)}
 
@@ -227,7 +227,7 @@ passed, failed, skipped = 0, 0, 0
 
 
 def check(name, *args, strides=True, meta=True, quiet=False, **kwargs):
-    """Runs operator `name` here and in PyTorch on copies of the arguments; prints and counts what differs."""
+    """Runs operator `name` here and in PyTorch on copies of the arguments. Prints and counts differences."""
     global passed, failed, skipped
     KEEP.clear()
     overload, ident = find(name)
@@ -251,7 +251,7 @@ def check(name, *args, strides=True, meta=True, quiet=False, **kwargs):
         if isinstance(x, (list, tuple)): return [copy(e) for e in x]
         return x
     mine, theirs = [copy(x) for x in full], [copy(x) for x in full]
-    for i, (a, m) in enumerate(zip(schema.arguments, mine)):     # int[2] from an int
+    for i, (a, m) in enumerate(zip(schema.arguments, mine)):     # an int for int[2]
         if str(a.type).startswith(("List[int]", "Optional[List[int]]")) and isinstance(m, int): mine[i] = [m] * (a.N or 1)
     k = {a.name: v for a, v in zip(schema.arguments, theirs) if a.kwarg_only}
     p = [v for a, v in zip(schema.arguments, theirs) if not a.kwarg_only]
@@ -301,7 +301,7 @@ def check(name, *args, strides=True, meta=True, quiet=False, **kwargs):
 
 
 def gen_offset():
-    """Where RtCx.gen is, asked of the C compiler."""
+    """Returns the offset of RtCx.gen, as the C compiler computes it."""
     src = '#include <stdio.h>\n#include "%s/rt/rt.h"\nint main(void){printf("%%zu", offsetof(RtCx, gen));}' % TOP
     exe = os.path.join(os.path.dirname(LIB), "offset")
     subprocess.run(["gcc", "-w", "-x", "c", "-", "-o", exe], input=src.encode(), check=True)
@@ -312,7 +312,8 @@ GEN_OFFSET = gen_offset()
 
 
 def T(*dims, dtype=torch.float32, low=-2.0, high=2.0, how="plain"):
-    """A tensor of these sizes; how: plain, strided (every second of a larger one), transposed, offset, expanded."""
+    """Returns a tensor of these sizes. how: plain, strided (every second element of a larger one), transposed, offset, expanded.
+    """
     big = [2 * d for d in dims] if how == "strided" else list(reversed(dims)) if how == "transposed" else list(dims)
     if how == "expanded" and big: big[0] = 1
     if dtype == torch.bool: x = torch.rand(big) > 0.5
@@ -331,7 +332,7 @@ HOW = ["plain", "strided", "transposed", "offset"]
 
 
 def unary(name, *args, dtypes=DTYPES, **kw):
-    """name(x, *args) over dtypes, sizes and layouts."""
+    """Checks name(x, *args) over dtypes, sizes and layouts."""
     for d in dtypes:
         for s in SHAPES:
             for how in HOW: check(name, T(*s, dtype=d, how=how), *args, **kw)

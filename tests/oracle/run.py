@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tests/oracle/run.py FILE... - sources of tests/run/ that use only torch and math, run by PyTorch: what it prints otherwise"""
+"""tests/oracle/run.py FILE... - runs sources of tests/run/ that use only torch and math by PyTorch, and prints differing output
+"""
 import difflib, importlib.util, subprocess, sys, tempfile
 import torch
 try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds archives of `kiln save` against PyTorch (Debian: python3-torch): PyTorch loads and runs them.
+"""Checks archives of `kiln save` in PyTorch (Debian: python3-torch): PyTorch must load and run them.
 
     tests/oracle/save.py [--kiln build/kiln] [-O 0,2] [--only TEXT] CASES...
 
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from cases import arrays, calls, cases
 
 try:
-    import torchvision                   # its operators
+    import torchvision                   # registers its operators
 except ImportError:
     pass
 warnings.filterwarnings("ignore")
@@ -32,7 +32,8 @@ def tensor(a, strides=None):
 
 
 def strided(t, strides):
-    """As rt/args.c makes it: of a stride of 0 the first element counts.  It is no view of what autograd could know of."""
+    """Makes strides as rt/args.c does: for a stride of 0 the first element counts. The result is no view that autograd could know
+    of."""
     dims = [1 if s == 0 and d else d for d, s in zip(t.shape, strides)]
     own = torch.empty_strided(dims, strides, dtype=t.dtype)
     own.copy_(t[tuple(slice(0, d) for d in dims)])
@@ -40,7 +41,7 @@ def strided(t, strides):
 
 
 def parts(arrays, key):
-    """The next words of the keys below key, in the order of the file."""
+    """Returns the next words of the keys below key, in the order of the file."""
     seen = []
     for k in arrays:
         if k.startswith(key + "."):
@@ -51,7 +52,7 @@ def parts(arrays, key):
 
 
 def value(t, key, arrays):
-    """The argument of that type, or KeyError."""
+    """Returns the argument of that type, or raises KeyError."""
     kind = t.kind()
     if kind == "OptionalType":
         return value(t.getElementType(), key, arrays) if key in arrays or parts(arrays, key) else None
@@ -138,7 +139,7 @@ def differs(got, want, slack):
 
 
 def answer(m, path):
-    """The results by key, or the text of what was raised."""
+    """Returns the results by key, or the text of the error."""
     args, words = arguments(m, arrays(path))
     out = {}
     torch.manual_seed(67280421310721)
@@ -151,7 +152,7 @@ def answer(m, path):
 
 
 def run(path, case, meta):
-    """Why the archive's answers, each of a fresh instance, are not the recorded ones; None: they are."""
+    """Returns the reason why the archive's answers, each of a fresh instance, are not the recorded ones. None if they are."""
     for n, given, recorded in calls(case):
         try:
             m = torch.jit.load(path)

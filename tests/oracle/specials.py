@@ -22,8 +22,8 @@ ARCHIVE = os.path.join(HERE, "../modules/specials.tar.xz")
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.uint8, torch.int8, torch.int16,
           torch.int32, torch.int64, torch.bool]
 LEAST = {torch.float16: 2.0 ** -24, torch.bfloat16: 2.0 ** -133, torch.float32: 2.0 ** -149, torch.float64: 2.0 ** -1074}
-MOST = 10             # operators of a case
-SECONDS = 2           # for an operator
+MOST = 10             # largest number of operators of a case
+SECONDS = 2           # time limit of an operator
 
 # Not judged, by operator: real (integers, too): its loops of four and more numbers overflow on the way, lose digits, or take the other zero of two; counts of
 # shifts that 1.13 takes modulo the width;
@@ -34,7 +34,7 @@ special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 threshold
 bitwise_left_shift bitwise_right_shift __lshift__ __rshift__""".split()
 COMPLEX = """abs acos asin atan exp neg reciprocal rsqrt sgn sinc sigmoid silu sub rsub div pow ldexp addcdiv addcmul lerp mul""".split()
 
-NO_SIGNS = "tan", "polygamma", "special_ndtr"    # of zeros: denormal numbers become 0, here or in PyTorch
+NO_SIGNS = "tan", "polygamma", "special_ndtr"    # signs of zeros are not compared: denormal numbers become 0, here or in PyTorch
 
 
 def reals(dtype, few):
@@ -64,7 +64,7 @@ def values(dtype, few):
 
 
 def pairs(dtype):
-    """All pairs; of integers those that a processor can divide."""
+    """Returns all pairs. For integers those that a processor can divide."""
     v = values(dtype, True)
     a, b = v.repeat_interleave(len(v)), v.repeat(len(v))
     if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
@@ -77,16 +77,16 @@ ONE, TWO = [values(d, False) for d in DTYPES], [pairs(d) for d in DTYPES]
 
 
 def rows_text(name):
-    """Rows of a family; adjacent string literals are joined."""
+    """Returns the entries of a .def file. Adjacent string literals are joined."""
     with open(f"{HERE}/../../rt/ops/{name}.def") as f: return re.sub(r'"\s*\n\s*"', "", f.read())
 
 
 def calls():
-    """Operators of a tensor {a} and further ones {b}, which are of its dtype, with numbers for their other arguments."""
+    """Returns operators of a tensor {a} and further tensors {b} of its dtype, with numbers for their other arguments."""
     numbers = dict(Scalar=["2", "0.5", "-1"], int=["0", "1", "2"], float=["0.5"], bool=["True"])
     for name in "map", "pair", "special":
         for row in re.finditer(r'^MAP\(\w+,\s*"aten::(\w+)[\w.]*\((.*?)\) -> Tensor"', rows_text(name), re.M):
-            if "_polynomial_" in row[1]:             # of a huge degree it never ends
+            if "_polynomial_" in row[1]:             # with a huge degree it never ends
                 continue
             options, tensors = [], iter(["{a}", "{b}", "{b}"])
             for arg in row[2].split(", "):
@@ -98,7 +98,7 @@ def calls():
 
 
 def answers(text, k):
-    """Does PyTorch answer for dtype k, in time and without the processor's complaint?"""
+    """Does PyTorch answer for dtype k within the time limit and without a signal?"""
     a, b = TWO[k] if "{b}" in text else (ONE[k], None)
     pid = os.fork()
     if not pid:
@@ -112,7 +112,7 @@ def answers(text, k):
 
 
 def results(texts):
-    """Lines of a case: operators on each dtype that they are judged on."""
+    """Returns lines of a case: operators on each dtype for which they are compared."""
     for name, text in texts:
         for k, dtype in enumerate(DTYPES):
             if name in (COMPLEX if dtype.is_complex else REAL) or not answers(text, k):

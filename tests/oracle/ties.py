@@ -13,7 +13,7 @@ ARGUMENT = re.compile(r"(\w+)\[([\d,]*)\]([ib]?)\(([^)]*)\)('?)")
 
 
 class Operators:
-    """torch.NAME as in TorchScript: operators by their own names first, then what the module has."""
+    """torch.NAME as in TorchScript: operators by their own names first, then the members of torch."""
     def __init__(self):
         self.prim = Internal()
 
@@ -32,7 +32,7 @@ class Operators:
 
 
 class Internal:
-    """ops.prim.NAME that have a counterpart"""
+    """ops.prim.NAME that have a counterpart in torch."""
     def gelu_erf(self, x): return torch.nn.functional.gelu(x)
     def gelu_tanh(self, x): return torch.nn.functional.gelu(x, approximate="tanh")
     def div_trunc(self, x, y): return torch.div(x, y, rounding_mode="trunc")
@@ -53,7 +53,7 @@ def arguments(text, dtype):
         kinds = {"": dtype, "i": torch.int64, "b": torch.bool}
         numbers = [float(v) for v in numbers.split(",")] if numbers else []
         t = torch.tensor(numbers, dtype=torch.float64).to(kinds[kind]).reshape([int(d) for d in sizes.split(",") if d])
-        t = t.clone()       # no view: what writes mean for gradients is another thing there
+        t = t.clone()       # not a view, for which writes have another meaning for gradients
         if not kind and not fixed:
             by.append(name)
             t.requires_grad_()
@@ -66,7 +66,7 @@ def tensors(out):
 
 
 def gradients(text, expression, dtype):
-    """the gradients by name, or the text of the error"""
+    """Returns the gradients by name, or the text of the error."""
     values, by = arguments(text, dtype)
     try:
         torch.manual_seed(1)

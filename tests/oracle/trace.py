@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds archives of `kiln trace` against PyTorch (Debian: python3-torch, or a newer one): PyTorch loads and runs them.
+"""Checks archives of `kiln trace` in PyTorch (Debian: python3-torch, or a newer one): PyTorch must load and run them.
 
     tests/oracle/trace.py [--kiln build/kiln] [--only TEXT] CASES...
 

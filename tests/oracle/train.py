@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""tests/oracle/train.py - the training of tests/grad/train_test.py in PyTorch: first and last loss, digits read right of 100;
-then AFTER, what optimizers with options make of a small model"""
+"""tests/oracle/train.py - does the training of tests/grad/train_test.py in PyTorch. Prints the first and last loss, and the
+number of digits recognised of 100. Then prints AFTER, the results of optimizers with options on a small model"""
 import os, sys
 import torch
 

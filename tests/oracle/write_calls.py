@@ -1,4 +1,4 @@
-"""What writes.py records: the writes, as TorchScript, and the modules that hold them."""
+"""The calls that writes.py records: the writes, as TorchScript, and the modules that contain them."""
 import torch
 
 PAIRS = """f32 f32, i64 f32, f32 i64, b8 i64, i64 b8, b8 f32, b8 b8, f64 f32, f32 f64, c64 f32, f32 c64, i32 i64, i64 i32, u8 i8, f16 f32,
@@ -6,7 +6,7 @@ bf16 bf16, i64 i64, u8 i64, i64 c64, f16 i64, c64 c64"""
 DTYPES = dict(f32=torch.float32, f64=torch.float64, f16=torch.float16, bf16=torch.bfloat16, i64=torch.int64, i32=torch.int32, i8=torch.int8,
               u8=torch.uint8, b8=torch.bool, c64=torch.complex64)
 
-# Of self (u) and a tensor of self's sizes (y); i: indices of rows, one for each element in j
+# On self (u) and a tensor of self's sizes (y). i: indices of rows, one for each element in j
 WITH_TENSOR = """add_(y)|sub_(y)|mul_(y)|div_(y)|add_(y, alpha=2)|sub_(y, alpha=2)|div_(y, rounding_mode="floor")|div_(y, rounding_mode="trunc")
 floor_divide_(y)|remainder_(y)|fmod_(y)|pow_(y)|float_power_(y)|true_divide_(y)|multiply_(y)|subtract_(y)|divide_(y)
 lt_(y)|gt_(y)|le_(y)|ge_(y)|eq_(y)|ne_(y)|less_(y)|greater_(y)|less_equal_(y)|greater_equal_(y)|not_equal_(y)
@@ -33,7 +33,7 @@ select(0, 0).fill_diagonal_(2)|unsqueeze(0).fill_diagonal_(2)|view(9, 1).fill_di
 masked_fill_(u > 0, 1j)|masked_fill_(u > 0, 300)|masked_fill_(u > 0, -1)|fill_(300)|fill_(-1)|fill_(1e300)|clamp_(0., 1.5)|clamp_(2, 1)|index_fill_(0, i, 1.5)|scatter_(0, j, 1.5)|scatter_(0, j, 2, reduce="multiply")"""
 FUNCTIONS = """relu_(u)|elu_(u)|leaky_relu_(u)|hardtanh_(u, -1., 2.)|relu6(u, inplace=True)|selu_(u)|celu_(u)|threshold_(u, 0.5, 2.)|silu(u, inplace=True)
 mish(u, inplace=True)|hardswish(u, inplace=True)|hardsigmoid(u, inplace=True)|dropout(u, 0.5, True, True)"""
-MOST = 60             # calls of a case: so many specializations a program has
+MOST = 60             # largest number of calls of a case, since a program has at most so many specializations
 PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import Tensor\nfrom typing import List, Optional\n\n"
 
 
@@ -42,7 +42,7 @@ def words(text):
 
 
 def branches(statements, indent=8):
-    """An if for each, in the order of `op`."""
+    """Returns an if for each, in the order of `op`."""
     return "".join(f"{' ' * indent}{'elif' if k else 'if'} op == {k}:\n" + "".join(f"{' ' * indent}    {line}\n" for line in s)
                    for k, s in enumerate(statements))
 
@@ -50,7 +50,7 @@ def branches(statements, indent=8):
 # ---- all operators and dtypes
 
 def numbers(dtype, shift):
-    """[3, 3] that hold zeros, negative numbers and fractions, where the dtype has them."""
+    """Returns [3, 3] numbers with zeros, negative numbers and fractions, if the dtype has them."""
     base = torch.tensor([1.0, -0.5, 0.25, 2.0, -3.0, 0.0, 0.75, 1.5, 3.0]).roll(shift)
     if dtype.is_complex:
         return (base + 1j * base.roll(2)).to(dtype).view(3, 3)
@@ -68,7 +68,7 @@ def is_judged(text, a, b):
 
 
 def typed(name, calls):
-    """Calls (text, dtype, dtype), on clones and on arguments."""
+    """Returns calls (text, dtype, dtype), on clones and on arguments."""
     texts = sorted({t for t, _, _ in calls})
     statements = [[f"u = {u}", t if t.startswith("F.") else "u." + t, "return u, x"] for t in texts for u in ("x.clone()", "x")]
     source = (PRELUDE + "class M(torch.nn.Module):\n    def forward(self, op: int, x: Tensor, y: Tensor):\n"
@@ -122,7 +122,7 @@ n.scatter_(0, n[4:8].clamp_(0, 3), n[:4])|n.scatter_add_(0, n[4:8].clamp_(0, 3),
 
 
 def overlap_source(statements):
-    """The statement of op on a clone where op is even, else on a buffer."""
+    """Returns the statement of op, on a clone if op is even, else on a buffer."""
     texts = [[f"v = {'self.b' if k % 2 else 'x.clone()'}", "m, w, q = v.view(4, 4), v.view(2, 8), v.view(4, 2, 2)", "print('before')", s,
               "print('behind')", "return v"] for k, s in enumerate(statements)]
     return (PRELUDE + "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -133,7 +133,7 @@ def overlap_source(statements):
 
 
 def overlap(name, statements, copied):
-    """The statements between prints; behind it, the buffer's state."""
+    """Returns the statements between prints, followed by the buffer's state."""
     calls = []
     for op in range(len(statements)):
         args = dict(op=op, x=torch.arange(16.) - 5, o=torch.arange(16.).view(4, 4) / 4 + 1, n=torch.arange(16) - 5,
@@ -151,7 +151,7 @@ def is_settled(write, d, s):
 
 
 def overlaps():
-    """All of OTHERS, and every writing with every seventh place."""
+    """Returns all of OTHERS, and every write with every seventh place."""
     made = [c for c in [(w, *split(p)) for w in words(WRITES) for p in words(PLACES)][::7] if is_settled(*c)]
     texts = [(w.format(d=d, s=s), w.format(d=d, s=s + ".clone()")) for w, d, s in made] + [(t, t) for t in words(OTHERS)]
     for k in range(0, len(texts), MOST):
@@ -159,7 +159,7 @@ def overlaps():
 
 
 def split(place):
-    """The two expressions: at the blank outside of brackets."""
+    """Splits the two expressions at the blank outside of brackets."""
     depth = 0
     for at, c in enumerate(place):
         depth += (c in "([") - (c in ")]")
@@ -191,7 +191,7 @@ def is_raised(expression):
 
 
 def traces():
-    """Each in a function that is called in a loop, behind pointwise operators that are fused with what can be."""
+    """Returns each call in a function that is called in a loop, after pointwise operators that are fused with it if possible."""
     texts = [t for t in words(RAISING) if is_raised(t)]
     for k in range(0, len(texts), MOST):
         part = texts[k:k + MOST]

@@ -24,7 +24,7 @@ torch._C._set_graph_executor_optimize(False)
 
 
 def script(path, source):
-    """The class M of a source that is in no file, scripted and saved."""
+    """Scripts and saves the class M of a source that is not in a file."""
     name = os.path.basename(path)[:-3]
     module = types.ModuleType(name)
     module.__file__ = name + ".py"
@@ -35,7 +35,7 @@ def script(path, source):
 
 
 def answers(path, source, calls):
-    """Results and prints of all calls of a module, which is saved."""
+    """Returns results and prints of all calls of a module, which is saved."""
     script(path, source)
     m, out = torch.jit.load(path), []
     buffers = [b.clone() for b in m.buffers()]
@@ -49,7 +49,7 @@ def answers(path, source, calls):
 
 
 def plain(error):
-    """A traceback without the text around its lines, as Kiln prints it."""
+    """Returns a traceback without the text around its lines, as Kiln prints it."""
     lines, out = error.splitlines(), []
     heres = [k for k, line in enumerate(lines) if "<--- HERE" in line]
     for k, line in enumerate(lines[:heres[-1] + 1]):
@@ -64,13 +64,13 @@ def plain(error):
 
 
 def open_to_order(a, b):
-    """Both return, and other values: what is read is written to before."""
+    """Do both return different values? Then an operand was written to before it was read."""
     return not isinstance(a, str) and not isinstance(b, str) and not same(a, b)
 
 
 def record(path, source, calls, copied):
-    """Writes a case; returns how many of its calls raise, and how many there are.  calls: (method, arguments by name, on a new
-    instance).  copied: the source with copies of what is read, or None."""
+    """Writes a case. Returns how many of its calls raise, and the number of calls. calls: (method, arguments by name, whether on
+    a new instance). copied: the source with copies of the operands, or None."""
     again = answers(path, copied, calls) if copied else [("", "")] * len(calls)
     case, i, raised, left_out = {}, 0, 0, False
     for (method, args, new), (out, said), (other, _) in zip(calls, answers(path, source, calls), again):
@@ -101,7 +101,7 @@ def record(path, source, calls, copied):
 
 
 def archive(folder, path=ARCHIVE):
-    """The cases as one file, whose bytes depend on nothing else."""
+    """Writes the cases as one file, whose bytes depend on nothing else."""
     with tarfile.open(path, "w:xz", preset=9) as t:
         for name in sorted(os.listdir(folder), key=lambda n: (n.rsplit(".", 1)[1], n)):
             data = open(os.path.join(folder, name), "rb").read()

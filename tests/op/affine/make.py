@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: scales and zero points that follow from data, and what reads them; and PyTorch's answers."""
+"""Makes this folder's model: scales and zero points that depend on data, operators that read them, and PyTorch's answers."""
 import os
 import sys
 import numpy as np

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes model.pt, in.npz, out.npz: products by weights of 8 and 4 bits that become floats in front of them, by row and
-by group, with and without zero points.  Usage: tests/op/coarse/make.py"""
+"""Writes model.pt, in.npz, out.npz: products with weights of 8 and 4 bits that are converted to floats before them, by row and by
+group, with and without zero points. Usage: tests/op/coarse/make.py"""
 import os
 
 import numpy
@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Coarse(nn.Module):
-    """A layer of torch.nn.Linear's, whose weights are rounded: `bits` wide, by group of `group` inputs."""
+    """A layer like torch.nn.Linear, whose weights are rounded to `bits` bits, in groups of `group` inputs."""
     def __init__(self, layer: nn.Linear, bits: int, group: int, zeros: bool):
         super().__init__()
         w = layer.weight.detach().reshape(layer.out_features, -1, group)

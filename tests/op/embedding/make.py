@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: quantized embeddings, one of rows and one of bags, and PyTorch's answer."""
+"""Makes this folder's model: two quantized embeddings, one of rows and one of bags, and PyTorch's answer."""
 import os
 import numpy as np
 import torch

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: a quantized net of all that specialized code computes in integers, and PyTorch's answers (2.15: Debian's has
-QNNPACK alone, which rounds products otherwise)."""
+"""Makes this folder's model: a quantized net of all operators that specialized code computes in integers, and PyTorch's answers
+(2.15, since Debian's only has QNNPACK, which rounds products differently)."""
 import os
 import sys
 from typing import List
@@ -15,7 +15,7 @@ from saved import save
 
 
 def steps(x: torch.Tensor) -> List[torch.Tensor]:
-    """Results that lie between two integers: of whole vectors, and of odd zero points."""
+    """Results halfway between two integers: for whole vectors, and for odd zero points."""
     q, r = torch.quantize_per_tensor(x, 0.05, 61, torch.quint8), torch.quantize_per_tensor(x.flip([0]), 0.03, -5, torch.qint8)
     p = torch.quantize_per_tensor(x.flip([0]), 0.03, 93, torch.quint8)
     rows = q.reshape(17, 8, 16)
@@ -60,9 +60,9 @@ class Net(nn.Module):
         c = torch.clone(b)
         c.fill_(0.25)
         written, other = torch.clone(x), torch.quantize_per_tensor(self.dequant(x) * 2., 0.11, 3, torch.quint8)
-        written[1].fill_(0.6)                         # through a view
+        written[1].fill_(0.6)                         # a write through a view
         other[0].relu_()
-        copied = torch.quantize_per_tensor(self.dequant(x), 0.09, 1, torch.quint8).copy_(other)          # with its scale
+        copied = torch.quantize_per_tensor(self.dequant(x), 0.09, 1, torch.quint8).copy_(other)          # a copy with its scale
         moved = [x.flip([3]), torch.index_select(x, 1, torch.tensor([7, 0, 7])), torch.max(x, 1)[0], a, torch.clone(b.contiguous()).copy_(self.dequant(a).contiguous() * 2.), c,
                  F.interpolate(x, scale_factor=2., mode="bilinear", align_corners=False), F.pad(x, [1, 1, 2, 0], mode="reflect"),
                  F.hardsigmoid(x), torch.sigmoid(x), torch.relu(x[:, 1]), written, copied, torch.clamp(x, min=0.3)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: windows of lines and volumes of integers, bounds, a layer behind what stays a call, and a scale and zero point
-that are buffers, as torch.fx has them; and PyTorch's answers."""
+"""Makes this folder's model: windows of lines and volumes of integers, bounds, a layer after an operator that stays a call, and a
+scale and zero point that are buffers, as in torch.fx; and PyTorch's answers."""
 import os
 import sys
 import numpy as np

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: what optimize_for_mobile makes of convolutions and products (XNNPACK's operators on packed
+"""Makes this folder's model: convolutions and products as optimize_for_mobile rewrites them (XNNPACK's operators on packed
 parameters), and PyTorch's answer."""
 import os
 import numpy as np

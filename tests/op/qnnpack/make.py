@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes this folder's model: dynamic layers, LSTM, GRU and cells packed by qnnpack, whose activations have 8 bits, and PyTorch's answer."""
+"""Makes this folder's model: dynamic layers, LSTM, GRU and cells packed by qnnpack, whose activations have 8 bits, and PyTorch's
+answer."""
 import os
 import numpy as np
 import torch
