@@ -1,5 +1,5 @@
-# Conjugate and negative views: conj_test.py builds and runs this, conj.npz holds PyTorch's answers.
-# Each function gets a complex tensor of its own; what it returns is a result.
+# Conjugate and negative views. conj_test.py builds and runs this file; conj.npz holds PyTorch's answers. Each function gets a
+# complex tensor of its own. Everything that it returns is a result.
 
 
 def case_mul(z: Tensor):

@@ -1,4 +1,4 @@
-"""Conjugate and negative views are seen as PyTorch sees them: interpreted and built, at every level, and as state.
+"""Conjugate and negative views answer as in PyTorch: interpreted, built at every level, and kept as state.
 
 usage: conj_test.py KILN [--record]      --record: writes conj.npz with PyTorch (needs python3-torch)
 """

@@ -1,5 +1,5 @@
-"""Kernel forms of convolutions: channels that fill vectors and panels and do not, one dim, one channel, transposed.
-Half of the widths and windows each day (tests/daily.py).
+"""Kernel forms of convolutions: channel counts that fill vectors and panels and counts that do not, one dim, one channel,
+transposed. Each day half of the widths and windows are tested (tests/daily.py).
 
 usage: convs_test.py KILN
 """
@@ -14,8 +14,8 @@ from hostile import body, call, model, npy, npz
 
 class Convolutions(Form):
     def test_appended_and_joined(self):
-        """As DenseNets do: convolutions' results in a list that grows, joined again and again, and normalised: one conversion
-        to channels last, one back."""
+        """As in DenseNet: results of convolutions in a growing list are joined and normalised again and again. Only one
+        conversion to channels last and one back remain."""
         lines = ["l = [torch.conv2d(x, %s, None, [1, 1], [1, 1])]" % sin(4, 3, 3, 3),
                  "_0 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(4, 4, 3, 3),
                  "_1 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(2, 8, 3, 3),
@@ -29,7 +29,8 @@ class Convolutions(Form):
         self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
 
     def test_convolutions(self):
-        """Channels that fill vectors and panels and do not, windows over the edges, in the vectors of this machine and of others."""
+        """Channel counts that fill vectors and panels and counts that do not, and windows over the edges, in the vectors of this
+        processor and of others."""
         def conv(x, out, ins, k, s, p, d, groups):
             return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(out, ins, *k), sin(out), *s, *p, *d, groups)
         for lines in (
@@ -45,7 +46,7 @@ class Convolutions(Form):
             os.remove(os.path.join(self.dir, "program"))
 
     def test_few_channels(self):
-        """Each channel by itself, fewer than fill a vector: alone and as a part of what is joined, on several threads, over edges."""
+        """Fewer channels than a vector has lanes: alone and as an operand of a cat, on several threads, over edges."""
         windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1), (1, 1)), ((5, 3), (1, 2), (0, 2), (1, 1)),
                    ((1, 9), (1, 1), (0, 4), (1, 1)), ((3, 3), (1, 1), (2, 2), (2, 2)), ((2, 2), (3, 1), (0, 0), (1, 1)))
         for at, n in daily.sample(enumerate((2, 3, 4, 7, 8, 12, 15)), 2):
@@ -63,8 +64,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_wide_windows_of_few_channels(self):
-        """Strips of rows: over edges, wider than the image, rows shorter than a strip and rests of them, channels of groups, windows
-        that are too large to be copied, dilated ones; the same bits on any number of threads."""
+        """Windows computed in strips of rows: over edges, wider than the image, rows shorter than a strip, partial strips,
+        groups, windows too large to be copied, and dilation. Any number of threads gives the same bits."""
         windows = ((1, (7, 7), (1, 1), (3, 3), 19, 1), (3, (7, 7), (2, 2), (3, 3), 23, 1), (2, (1, 21), (1, 1), (0, 20), 16, 1),
                    (4, (5, 9), (1, 3), (4, 5), 14, 1), (5, (9, 4), (2, 1), (0, 1), 11, 2), (15, (11, 11), (1, 4), (5, 7), 31, 1),
                    (3, (1, 7), (1, 1), (0, 9), 61, 1), (2, (5, 5), (1, 1), (4, 4), 40, 2))
@@ -91,8 +92,8 @@ class Convolutions(Form):
         self.assertEqual(len(results), 1)
 
     def test_few_results(self):
-        """Lanes are channels of the input where results are few: runs that fill vectors and do not, over edges, clamped, in groups;
-        the same bits on any number of threads."""
+        """A convolution with few output channels has input channels in its lanes: counts that fill vectors and counts that do
+        not, over edges, clamped, in groups. Any number of threads gives the same bits."""
         windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((7, 7), (1, 1), (3, 3), (1, 1)), ((3, 2), (2, 1), (0, 1), (1, 1)),
                    ((1, 5), (1, 1), (0, 2), (1, 1)), ((3, 3), (1, 2), (2, 2), (2, 3)))
         n = 2 * 3 * 13 * 11
@@ -112,7 +113,7 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_several_of_a_channel(self):
-        """Groups of one channel that give two, or three, or more: no launch for each group, and the model's layouts."""
+        """Groups with one input channel and several output channels: no launch per group, and results in the model's layout."""
         def conv(x, groups, times, k, s, p):
             return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [1, 1], %d)" % (x, sin(groups * times, 1, k, k), sin(groups * times), s, s, p, p, groups)
         for times, k, s, p in ((2, 7, 2, 3), (3, 3, 1, 1), (8, 3, 2, 0), (9, 3, 1, 1)):
@@ -125,7 +126,7 @@ class Convolutions(Form):
             self.form([layout, "return %s" % conv("a", 3, times, k, s, p)], ["x=float32[2x3x15x17]"])
             self.form(["return torch.conv1d(x, %s, %s, [1], [%d], [1], 5)" % (sin(5 * times, 1, k), sin(5 * times), p)], ["x=float32[2x5x40]"])
 
-    GROUPS = (          # groups, inputs and outputs of each: window, stride, padding, dilation
+    GROUPS = (          # number of groups, inputs and outputs of a group, window, stride, padding, dilation
         (32, 4, 4, (3, 3), (1, 1), (1, 1), (1, 1)), (3, 8, 8, (3, 3), (2, 2), (1, 1), (1, 1)), (7, 3, 3, (3, 3), (1, 1), (2, 0), (1, 1)),
         (5, 2, 6, (2, 5), (1, 2), (0, 3), (2, 1)), (70, 2, 2, (1, 1), (1, 1), (0, 0), (1, 1)), (65, 1, 2, (3, 3), (1, 1), (1, 1), (1, 1)),
         (2, 3, 1, (3, 3), (1, 1), (1, 1), (1, 1)), (3, 16, 16, (3, 3), (1, 1), (1, 1), (1, 1)), (9, 12, 12, (3, 3), (2, 1), (1, 1), (1, 1)),
@@ -133,8 +134,9 @@ class Convolutions(Form):
         (4, 17, 2, (3, 3), (1, 1), (1, 1), (1, 1)), (66, 9, 1, (1, 1), (2, 2), (0, 0), (1, 1)), (2, 5, 70, (3, 2), (1, 1), (3, 3), (1, 1)))
 
     def test_groups(self):
-        """Narrow groups that share vectors, evenly and not, and wide ones in panels; of more inputs than a vector has; fewer channels
-        than lanes; more groups than launches that a node may have: one launch each, with what follows."""
+        """Narrow groups that share vectors, evenly or not. Wide groups in panels. Groups with more inputs than a vector has
+        lanes, or with fewer channels than lanes. More groups than a node may have launches, which take one launch together
+        with their epilogue."""
         for g, ins, outs, k, s, p, d in daily.sample(self.GROUPS, 2):
             def conv(bias):
                 return "torch.conv2d(a, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (sin(g * outs, ins, *k), bias, *s, *p, *d, g)
@@ -150,7 +152,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_groups_by_computed_weights(self):
-        """More groups than launches that a node may have: one (their gradients: tests/grad/forms_test.py)."""
+        """More groups than a node may have launches, with computed weights: one launch. Gradients of this case are in
+        tests/grad/forms_test.py."""
         conv = "torch.conv2d(torch.relu(x), torch.mul(w, 2.), b, [%d, %d], [1, 1], [1, 1], %d)"
         for groups, ins, outs, stride in (66, 2, 3, 1), (3, 9, 5, 2), (2, 50, 70, 1):
             self.put("m.pt", model(body(["return " + conv % (stride, stride, groups)], "x: Tensor, w: Tensor, b: Tensor", "Tensor")))
@@ -163,7 +166,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_windows_of_three_columns(self):
-        """Few channels, by runs of a row: results of all widths that panels have, rows of every rest and shorter than a block, both strides."""
+        """Few channels, computed by runs of a row: results of every panel width, rows of every remainder, rows shorter than a
+        block, both strides."""
         for at, n in daily.sample(enumerate((5, 8, 12, 16, 19, 24, 30, 32, 36, 40, 41, 48)), 2):
             k, s, p = (((3, 3), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1)), ((1, 3), (1, 1), (0, 2)), ((5, 3), (3, 1), (1, 0)), ((3, 3), (1, 2), (1, 0)))[at % 5]
             conv = "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d])"
@@ -177,7 +181,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_windows_of_other_widths(self):
-        """Few channels, by runs of a row whose taps are taken by threes, twos and one: windows of every rest, both strides."""
+        """Few channels, computed by runs of a row that load three taps, two or one at a time: windows of every remainder, both
+        strides."""
         windows = ((5, 5, 1), (2, 7, 2), (7, 1, 1), (1, 4, 1), (3, 2, 1), (2, 11, 2), (4, 6, 1), (1, 8, 1))
         lines = ["y%d = torch.relu(torch.conv2d(x, %s, %s, [%d, %d], [%d, %d]))" % (i, sin(n, 18, h, w), sin(n), s, s, h // 2, w // 2)
                  for i, ((h, w, s), n) in enumerate(zip(windows, (16, 9, 16, 40, 24, 12, 48, 5)))]
@@ -190,7 +195,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_winograd_channels(self):
-        """Channels that are a number of 8s fill vectors of AVX2; of AVX-512 the last one has some of the one before."""
+        """A channel count that is a multiple of 8 fills vectors of AVX2. With AVX-512 the last vector overlaps the one before it.
+        """
         widths, x = (16, 24, 40, 88, 24), "x=float32[2x16x19x14]"
         lines = ["y%d = torch.relu(torch.conv2d(%s, %s, %s, [1, 1], [1, 1]))" % (i, "y%d" % (i - 1) if i else "x", sin(m, n, 3, 3), sin(m))
                  for i, (n, m) in enumerate(zip(widths, widths[1:]))]
@@ -204,7 +210,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_threads(self):
-        """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: to the same bits."""
+        """Threads divide the rows if there are many, else the tiles or panels of Winograd's form, else the panels. The bits do
+        not depend on it."""
         lines = ["a = torch.relu(torch.conv2d(x, %s, %s, [2, 2], [3, 3]))" % (sin(32, 3, 7, 7), sin(32)),
                  "b = torch.relu(torch.conv2d(a, %s, %s, [1, 1], [1, 1]))" % (sin(80, 32, 3, 3), sin(80)),
                  "c = torch.conv2d(b, %s, %s)" % (sin(70, 80, 1, 1), sin(70)),
@@ -222,7 +229,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_clamped(self):
-        """A clamp behind a product or convolution is done in registers: of NaN and infinities, too, in all widths of vectors."""
+        """A clamp after a product or convolution is computed in registers, also of NaN and infinities, in vectors of every width.
+        """
         lines = ["h = torch.where(torch.gt(x, 0.9), torch.div(x, 0), x)", "h0 = torch.where(torch.lt(x, -0.9), torch.sub(h, h), h)",
                  "a = torch.relu(torch.conv2d(h0, %s, None, [1, 1], [1, 1]))" % sin(40, 3, 3, 3),
                  "b = torch.relu6(torch.conv2d(a, %s, None, [1, 1], [1, 1], [1, 1], 40))" % sin(40, 1, 3, 3),
@@ -236,7 +244,8 @@ class Convolutions(Form):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_convolution_of_one_dim(self):
-        """As products of overlapping rows, and as convolutions of two dims; chains keep the layout of those."""
+        """Convolutions over one dim run as products of overlapping rows or as convolutions over two dims. Chains keep the layout
+        of the latter."""
         conv = "torch.conv1d(%s, torch.reshape(self.w, [%s]), None, [%d], [%d], [%d], %d)"
         for x, w, s, p, d, g in (("1x1x40", "1, 1, 6", 4, 0, 1, 1), ("1x1x40", "2, 1, 3", 1, 2, 1, 1), ("2x1x9", "2, 1, 3", 2, 1, 1, 1),
                                  ("1x2x20", "1, 2, 3", 2, 1, 3, 1), ("3x2x7", "2, 1, 3", 1, 1, 1, 2), ("1x1x20", "1, 1, 6", 1, 0, 2, 1),
@@ -247,11 +256,11 @@ class Convolutions(Form):
                    "return torch.add(torch.mul(" + one % "z" + ", 2), 1)"], ["x=float32[1x1x20]"])
         self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.relu(y)", "_0 = torch.add_(torch.select(y, 1, 0), 1)",
                    "return (y, z, torch.transpose(z, 1, 2))"], ["x=float32[2x1x9]"], result="Tuple[Tensor, Tensor, Tensor]")
-        self.form(["return torch.conv1d(x, y)"], ["x=float32[1x2x9]", "y=float32[3x2x2]"])               # no constant
-        self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # no batch
+        self.form(["return torch.conv1d(x, y)"], ["x=float32[1x2x9]", "y=float32[3x2x2]"])               # weights are no constant
+        self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # input has no batch
 
     def test_convolution_padded_by_a_word(self):
-        """Numbers; where both sides cannot have the same, zeros are put behind."""
+        """Padding by "same" and "valid" is turned into numbers. If the two sides differ, the extra zeros come last."""
         for x, w, d, g in (("2x2x5x6", "1, 2, 3, 1", "1, 1", 1), ("1x1x5x6", "1, 1, 2, 3", "3, 2", 1), ("1x2x6x5", "2, 1, 1, 3", "1, 1", 2),
                            ("2x2x1..9x6", "1, 2, 1, 3", "1, 1", 1)):
             for word in "same", "valid":
@@ -261,7 +270,8 @@ class Convolutions(Form):
         self.form(['return torch.conv1d(x, torch.reshape(self.w, [2, 1, 3]), None, [2], "valid", [1], 1)'], ["x=float32[2x1x7]"])
 
     def test_convolution_of_one_channel(self):
-        """Contiguous and channels last at once: its result is channels last inside, and what the model has outside."""
+        """With one channel a tensor is contiguous and channels last at once. The result is channels last inside and has the
+        model's strides outside."""
         conv = "torch.conv2d(%s, torch.reshape(self.w, [%s]), None, [1, 1], [1, 0], [1, 1], 1)"
         self.form(["return " + conv % ("x", "2, 1, 3, 1", )], ["x=float32[1x1x5x6]"])
         self.form(["y = " + conv % ("x", "2, 1, 1, 3"), "z = " + conv % ("torch.relu(y)", "1, 2, 3, 1"),
@@ -269,7 +279,7 @@ class Convolutions(Form):
                   ["x=float32[2x1x3..9x6]"], 0, "Tuple[Tensor, Tensor, List[int], Tensor]")
 
     def test_convolution_transposed(self):
-        """Every phase of the stride by one convolution."""
+        """Each phase of the stride is one convolution."""
         conv = "torch.conv_transpose%dd(%s, torch.reshape(self.w, [%s]), None, [%s], [%s], [%s], %d, [%s])"
         for n, x, w, s, p, o, g in ((2, "1x2x4x5", "2, 1, 3, 1", "2, 1", "1, 0", "0, 0", 1), (2, "2x1x4x5", "1, 1, 2, 3", "2, 3", "0, 1", "0, 1", 1),
                                     (2, "2x2x3x3", "2, 1, 1, 3", "1, 2", "0, 1", "0, 0", 2), (1, "1x1x7", "1, 1, 6", "3", "1", "1", 1),
@@ -280,10 +290,12 @@ class Convolutions(Form):
         self.form(["y = " + conv % (1, "x", "1, 2, 3", "2", "1", "0", 1, "1"), "return torch.relu(torch.conv1d(torch.relu(y), "
                    "torch.reshape(self.w, [3, 2, 1])))"], ["x=float32[1x1x7]"])
         self.form(["return " + conv % (1, "x", "1, 2, 3", "1", "0", "0", 1, "2")], ["x=float32[1x1x7]"], calls=1)       # dilated
-        self.form(["return " + conv % (1, "x", "1, 1, 6", "3", "1", "2", 1, "1")], ["x=float32[1x1x7]"], calls=1)       # beyond all taps
+        # output padding beyond all taps
+        self.form(["return " + conv % (1, "x", "1, 1, 6", "3", "1", "2", 1, "1")], ["x=float32[1x1x7]"], calls=1)
 
     def test_phases_of_unequal_taps(self):
-        """Where the stride does not divide the window, phases of equal taps are computed apart, and taps that are zeros not at all."""
+        """If the stride does not divide the window, phases of equal numbers of taps are computed together. Taps that are zeros
+        are not computed."""
         for w, s, p, o, boxes in ("16, 24, 3, 3", "2, 2", "1, 1", "1, 1", 4), ("9, 40, 5, 2", "3, 1", "0, 0", "0, 0", 2), ("16, 8, 4, 4", "2, 2", "1, 1", "0, 0", 1), \
                 ("16, 32, 4, 5", "2, 3", "1, 0", "0, 0", 4), ("8, 48, 4, 4", "2, 2", "1, 1", "0, 0", 4):
             n = [int(i) for i in w.split(", ")]
@@ -294,13 +306,15 @@ class Convolutions(Form):
             self.assertEqual([k.count("in panels") for k in text.split("\nkernel ")].count(boxes), 3 if boxes == 1 else 2, text)
             self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x8]", "--cpu", "native", "-o", "program"], 0)
             code, out, err = call(["./program", "--info", "--json", "-"], self.dir)
-            self.assertLess(json.loads(out)["weights_bytes"], 2.4 * 4 * math.prod(n) + 8192)         # as they are, and in panels: no zeros
+            # the weights as stored and in panels, without zeros
+            self.assertLess(json.loads(out)["weights_bytes"], 2.4 * 4 * math.prod(n) + 8192)
             for x in "2x3x9x8", "3x3x5x13":
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[%s]" % x, "--threads", "3"], 0)
         os.remove(os.path.join(self.dir, "program"))
 
     def test_depthwise_windows(self):
-        """Of any width and height, beyond the image, dilated, one row high: rows in pieces, by threads; narrow images."""
+        """Depthwise windows of any width and height, beyond the image, dilated, one row high. Rows in pieces, by threads. Narrow
+        images."""
         lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(40, 3, 1, 1)]
         windows = (((9, 9), (1, 1), (4, 4), (1, 1)), ((3, 31), (1, 1), (1, 15), (1, 1)), ((21, 1), (1, 1), (10, 0), (1, 1)), ((7, 4), (2, 2), (3, 1), (1, 1)),
                    ((2, 2), (2, 2), (0, 0), (1, 1)), ((3, 3), (1, 1), (3, 3), (3, 3)), ((5, 6), (1, 3), (2, 5), (1, 1)), ((3, 5), (1, 2), (2, 4), (2, 2)))

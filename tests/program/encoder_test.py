@@ -1,4 +1,5 @@
-"""An encoder with a padding mask, as PyTorch runs it under torch.no_grad() (nested tensors: padded rows are zeros) and without.
+"""An encoder with a padding mask, as PyTorch runs it under torch.no_grad() (nested tensors, whose padded rows become zeros) and
+without it.
 
 usage: encoder_test.py KILN [--record]      --record, with PyTorch 1.13 and with a 2.x: its archives and answers
 """
@@ -10,13 +11,14 @@ import npz
 from hostile import KILN, Test
 
 AT = os.path.join(HERE, "encoder")
-# Rows of padding: left-aligned, longest short of the whole; left-aligned, whole; not left-aligned; none.
+# Masks of padding. "short": left-aligned, and every row has padding. "whole": left-aligned, and one row has none. "free": not
+# left-aligned. The last one has no padding.
 MASKS = {"short": ["00001", "00111", "00011"], "whole": ["00000", "01111", "00011"], "free": ["01001", "00111", "10001"],
          "none": ["00000"] * 3}
 
 
 def repack(path):
-    """Deflated, and without debug records, which name folders of who made it."""
+    """Compresses an archive and removes its debug records, which name folders of the machine that made it."""
     with zipfile.ZipFile(path) as z:
         members = [(i.filename, z.read(i)) for i in z.infolist() if not i.filename.endswith(".debug_pkl")]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:

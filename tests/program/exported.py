@@ -19,7 +19,7 @@ NONE = {"as_none": True}
 
 
 def node(target, args, outs, trace=None):
-    """args: a dict by name, or a list of arguments without; outs: Arguments, or names of tensors."""
+    """A node. args: a dict by name, or a list of arguments without names. outs: Arguments, or names of tensors."""
     named = args.items() if isinstance(args, dict) else [("", a) for a in args]
     meta = {"stack_trace": trace} if trace else {}
     return {"target": target if "." in target and target.split(".")[0] in ("torch", "_operator", "math") else "torch.ops." + target,
@@ -46,8 +46,8 @@ def meta(sizes, dtype="float32", offset=0, strides=None):
             "strides": [{"as_int": s} for s in strides or whole], "storage_offset": {"as_int": offset}, "layout": 7}
 
 
-# Trees: a tuple, list or dict of them; LEAF; and of classes that a library registered: with names of their parts, as dataclasses
-# are, without.
+# Structures of arguments: a tuple, list or dict of them, or LEAF. Also classes that a library registered, with the names of their
+# fields (dataclasses) or without.
 LEAF = ...
 class Named(dict): pass
 class Fields(dict): pass
@@ -63,7 +63,7 @@ def spec(t):
 
 
 class Program:
-    """A program of tensors x, y ... to its nodes' last values; members are changed as a test wants."""
+    """A program from tensors x, y ... to the last values of its nodes. A test changes the members as it wants."""
     def __init__(self, inputs, nodes, outputs, sizes=None, args=None, kwargs=None, out=None, names=None):
         users = [i if isinstance(i, dict) else T(i) for i in inputs]
         self.graph = graph(users, nodes, outputs)
@@ -80,7 +80,7 @@ class Program:
         self.weights, self.constants, self.files = {}, {}, {}
 
     def state(self, kind, name, sizes, values, dtype="float32", file=None, persistent=True, **where):
-        """Lifts a parameter, buffer or tensor_constant as the next input; values: bytes, or numbers of the dtype."""
+        """Adds a parameter, buffer or tensor_constant as the next input. values: bytes, or numbers of the dtype."""
         code = {"float32": "f", "int64": "q", "int8": "b", "float64": "d"}.get(dtype, "B")
         data = values if isinstance(values, bytes) else struct.pack("<%d%s" % (len(values), code), *values)
         constant = kind == "tensor_constant" or not persistent

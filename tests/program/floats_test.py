@@ -1,5 +1,5 @@
-"""Operators of bfloat16 and float16 are kernels of float, and casts are pointwise: of static and dynamic sizes, fused with
-what is around them, and NaN, infinities and numbers out of range.
+"""Operators of bfloat16 and float16 run as kernels of float, and casts are pointwise: with static and dynamic sizes, fused with
+their neighbours, and for NaN, infinities and numbers out of range.
 
 usage: floats_test.py KILN
 """
@@ -14,7 +14,7 @@ NARROW = {"bfloat16": 15, "float16": 5}
 
 class Narrow(Form):
     def each(self, *lines, x, calls=0):
-        """Weights are in the type of x, as W(...) here."""
+        """Runs the model for each narrow dtype. W(...) makes a weight in the dtype of x."""
         for dtype, number in NARROW.items():
             def typed(text):
                 while "W(" in text:
@@ -48,7 +48,7 @@ class Narrow(Form):
             self.each("return torch." + pool, x=["1x6x9x8"])
 
     def test_recurrent(self):
-        """Two directions with a projection, and a layer of a batch that varies: all results are of the narrow type."""
+        """Two directions with a projection, and a layer whose batch varies. All results have the narrow dtype."""
         self.each("y, h, c = torch.lstm(x, [W(2,3,5), W(2,3,9)], [%s], True, 1, 0., False, True, False)"
                   % ", ".join(["W(36,7), W(36,5), W(36), W(36), W(5,9)"] * 2), "return torch.cat([torch.flatten(y), torch.flatten(h), torch.flatten(c)])",
                   x=["8x3x7"])
@@ -63,7 +63,7 @@ class Casts(Form, Same):
                 self.form(["return torch.to(x, %d)" % target], ["x=%s[3..7x5]" % source])
 
     def test_fused(self):
-        """In one kernel with what is before and behind, of any layout."""
+        """Fused into one kernel with the operators before and after, in any layout."""
         for x in "x", "torch.permute(x, [1, 0, 2])", "torch.slice(x, 2, 0, None, 2)":
             lines = ["y = torch.add(torch.mul(torch.to(%s, 6), 0.25), 1)" % x, "return torch.to(torch.relu(torch.to(y, 15)), 6)"]
             for dtype in "uint8", "float64":
@@ -80,7 +80,7 @@ class Casts(Form, Same):
         self.same(["return torch.to(x, 6), torch.to(x, 5), torch.to(x, 15)"], "d.npz", result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_written(self):
-        """A cast tensor is one of its own, whoever writes to it."""
+        """A cast tensor has memory of its own, whichever of the two is written to."""
         self.same(["y = torch.to(x, 7)", "z = torch.add_(y, 1)", "return x, y, torch.add_(torch.to(%s, 7), x)" % sin(3, 3)],
                   result="Tuple[Tensor, Tensor, Tensor]")
 

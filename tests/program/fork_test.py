@@ -1,5 +1,5 @@
-"""fork and wait: forks in forks, a future in a list, futures given to forks, awaitables, errors that come out at wait, a body
-whose guard fails; interpreted and compiled, on one, two and four threads.
+"""fork and wait: forks in forks, a future in a list, futures passed to forks, awaitables, errors that are raised at wait, and a
+task whose guard fails. Interpreted and compiled, on one, two and four threads.
 
 usage: fork_test.py KILN
 """
@@ -113,13 +113,13 @@ class Forks(Test):
             self.each(LIST, given, lambda rc, err: (self.assertEqual(rc, 0, err), self.assertEqual(self.out(), want)))
 
     def test_chain(self):
-        """A thread that waits for f in b takes up nothing that could wait for b, which stands on its own stack."""
+        """A thread that waits for f in b must not run a task that waits for b, since b is on that thread's stack."""
         for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
             self.each(CHAIN, given, lambda rc, err: (self.assertEqual(rc, 0, err),
                                                      self.assertEqual(self.out(), [4 * v + 6000 for v in x])))
 
     def test_awaitable(self):
-        """An awaitable that forked calls wait for is called once; one that waits for itself says so."""
+        """An awaitable that several forked calls wait for is called once. Waiting for itself raises an error."""
         for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
             self.each(SHARED, given, lambda rc, err: (self.assertEqual(rc, 0, err),
                                                       self.assertEqual(self.out(), [5 * v + 9000 for v in x])))
@@ -136,7 +136,7 @@ class Forks(Test):
         self.each(CAUGHT, "z.npz", check)
 
     def test_not_waited_for(self):
-        """An error of a future that nobody waits for is nobody's."""
+        """The error of a future that nobody waits for is dropped."""
         self.each(CAUGHT.replace("torch.size(x, 0), 1", "torch.size(x, 0), 5"), "z.npz",
                   lambda rc, err: (self.assertEqual(rc, 0, err), self.assertEqual(self.out(), [1001.] * 6)))
 

@@ -1,5 +1,6 @@
-"""What the tests of kernel forms share: a function whose specialization must be kernels only (or calls, where there is no
-form), and answers as the interpreter does.  Inputs are made up; where one has a range, the program is of dynamic sizes.
+"""Shared by the tests of kernel forms: builds a function, checks that its specialization consists of kernels only (or of `calls`
+runtime calls, where no kernel exists), and compares its answers with the interpreter's. Inputs are generated. If a size is a
+range, the program has dynamic sizes.
 """
 import os, re, struct, sys
 
@@ -7,11 +8,11 @@ KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from hostile import Test, body, call, model, npy, npz
 
-TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
+TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # tcc links no sanitizers
 
 
 def sin(*sizes):
-    """A constant tensor of TorchScript."""
+    """TorchScript source of a constant tensor."""
     n = 1
     for size in sizes:
         n *= size
@@ -20,12 +21,13 @@ def sin(*sizes):
 
 class Same(Test):
     def array(self, name, *numbers, rows=3, columns=3):
-        """x, 3 x 3, the numbers and then zeros."""
+        """Writes an input x of rows x columns elements: the numbers, then zeros."""
         n = rows * columns
         self.put(name, npz(x=npy([rows, columns], data=struct.pack("<%df" % n, *numbers, *[0] * (n - len(numbers))))))
 
     def same(self, lines, inputs="x=float32[3x3]", others=(), result="Tensor", args="x: Tensor", runs=1, code="", before="", **more):
-        """Profiled on `inputs`, in so many runs, the program answers as the interpreter does there and on `others`."""
+        """Builds the program with `runs` profiled runs on `inputs`. It must answer as the interpreter does on them and on
+        `others`."""
         sets = [[o for i in s.split() for o in ("-i", i)] for s in (inputs, *others)]
         self.put("m.pt", model(before + body(lines, args, result) + code, **more))
         rc, said, errors = call([KILN, "build", "m.pt", *sets[0] * runs, *TCC, "-o", "program"], self.dir)
@@ -36,7 +38,8 @@ class Same(Test):
         os.remove(os.path.join(self.dir, "program"))
 
     def in_turn(self, lines, inputs, *calls, result="Tensor"):
-        """Profiled twice on `inputs`, one instance answers these calls, in turn, as the interpreter does."""
+        """Builds the program with two profiled runs on `inputs`. One instance must answer these calls in turn as the interpreter
+        does."""
         options = [o for i in calls for o in ("-i", i)]
         self.put("m.pt", model(body(lines, result=result)))
         self.check([KILN, "build", "m.pt", "-i", inputs, "-i", inputs, *TCC, "-o", "program"], 0)
@@ -45,12 +48,12 @@ class Same(Test):
 
 
 def static(inputs):
-    """Of the specializations that these ask for, no further one for other sizes."""
+    """Build options that leave out dynamic code, unless an input has a range."""
     return [] if ".." in " ".join(inputs) else ["--no-dynamic"]
 
 
 def between(inputs):
-    """Sizes in the middle of the ranges: those that no exact specialization is for."""
+    """The inputs with sizes in the middle of their ranges, which no exact specialization has."""
     return [re.sub(r"(\d+)\.\.(\d+)", lambda m: str((int(m[1]) + int(m[2])) // 2), i) for i in inputs]
 
 

@@ -11,12 +11,12 @@ from hostile import body, call, model, npy, npz, pickled, tensor, tup
 
 class Forms(Form):
     def test_written_weights(self):
-        """A parameter's bytes are mapped, and no program may change them: it gets its own."""
+        """A parameter's bytes are mapped from the file and may not be written, so a program that writes to it copies it first."""
         self.form(["w = self.w", "_0 = torch.copy_(w, torch.neg(torch.clone(w)))", "return torch.add(x, torch.sum(w))"], ["x=float32[2]"],
                   calls=1)
 
     def test_written_constant(self):
-        """So are those of the archive's constants."""
+        """The same for constants of the archive."""
         self.put("m.pt", model(body(["c = CONSTANTS.c0", "_0 = torch.copy_(torch.select(c, 0, 0), torch.select(x, 0, 1))",
                                      "return torch.add(x, torch.sum(c))"]),
                                **{"constants.pkl": pickled(tup(tensor(6, [6], [1]))), "constants/0": bytes(24)}))
@@ -26,12 +26,12 @@ class Forms(Form):
         self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
     def test_layer_norm(self):
-        """Of what is no run in memory."""
+        """Layer norm over elements that are not consecutive in memory."""
         self.form(["return torch.layer_norm(torch.permute(x, [0, 2, 3, 1]), [6], None, None, 1.0e-05)"], ["x=float32[2x6x3x5]"])
         self.form(["return torch.layer_norm(torch.transpose(x, 0, 1), [4], None, None, 1.0e-05)"], ["x=float32[4x1..9]"])
 
     def test_large_numbers(self):
-        """Arguments of a runtime call in C: whole numbers of any size."""
+        """Arguments of a runtime call in C may be integral floats of any size."""
         self.form(["return torch.histc(x, 4, -1.0e+20, 3.4028234663852886e+38)"], ["x=float32[2..5x3]"], calls=1)
 
     def test_roll(self):
@@ -49,7 +49,7 @@ class Forms(Form):
         self.form(["return torch.flip(x, [0])"], ["x=complex128[3x5]"], calls=1)
 
     def test_complex(self):
-        """Rows of complex numbers, as pairs of real ones: with real tensors and numbers, views, dynamic sizes, conjugates."""
+        """Complex rows are computed as pairs of real numbers: with real tensors and numbers, views, dynamic sizes, conjugates."""
         two = ["x=complex64[3x2..9]", "y=complex64[2..9]"]
         self.form(["return torch.mul(torch.add(x, torch.mul(y, 1j), alpha=2), torch.conj(x))"], two)
         self.form(["return torch.abs(torch.exp(torch.true_divide(torch.sub(x, y), torch.reciprocal(x))))"], two)
@@ -59,7 +59,7 @@ class Forms(Form):
         self.form(["return torch.mul(x, torch.select(x, 0, 0))"], ["x=complex64[2..6]"])
 
     def test_far_sines(self):
-        """Loops that are tried: all near, some far, along rows and in place behind a product."""
+        """Loops with a fast path for small arguments: all small, some large, along rows, and in place after a product."""
         for by in 1., 3e5, 1e30:
             self.form(["return torch.mul(torch.sin(torch.mul(x, %r)), torch.cos(x))" % by], ["x=float32[2..9x40]"])
             self.form(["return torch.sum(torch.cos(torch.mul(x, %r)), [1])" % by], ["x=float32[9x40]"])
@@ -78,7 +78,7 @@ class Forms(Form):
         index = "return torch.index(x, annotate(List[Optional[Tensor]], [%s]))"
         for dims in "i", "None, i", "None, i, None":
             self.form([at, index % dims], ["x=float32[5..7x5x3]", "j=int64[3x4]"])
-        self.form([at, index % "torch.neg(i)"], ["x=float32[5x6]", "j=int64[3]"])              # from the end
+        self.form([at, index % "torch.neg(i)"], ["x=float32[5x6]", "j=int64[3]"])              # indices counted from the end
         for dims in ("i, i", "None, i, torch.unsqueeze(i, 1)", "i, None, torch.neg(i)", "i, i, torch.select(i, 0, 0), torch.unsqueeze(i, 1)",
                      "torch.slice(i, 0, 0, 1), None, None, i", "None, i, None, torch.neg(i)"):
             self.form([at, index % dims], ["x=float32[5x6x5x7]", "j=int64[3]"])
@@ -110,7 +110,8 @@ class Forms(Form):
                   ["x=float32[5x8]", "j=int64[20]", "y=float32[20x8]"])
 
     def test_put_by_index(self):
-        """Elements and slices that go where indices say, or join what is there: in place and not; with one index the last one stays."""
+        """Elements and slices are stored at indices, or combined with the ones there, in place or not. With scatter, the last one
+        of equal indices stays."""
         at = "i = torch.remainder(j, 5)"
         for dim, index in (0, "4x6"), (1, "3x9"), (-2, "6x4"):
             x = ["x=float32[%s]" % ("5x6" if dim != 1 else "4x5"), "j=int64[%s]" % index]
@@ -136,7 +137,7 @@ class Forms(Form):
         self.form([at, "return torch.index_fill(x, 0, i, y)"], ["x=int64[5x3]", "j=int64[2..4]", "y=int64[]"])
 
     def test_put_by_wrong_index(self):
-        """What the operator refuses, its kernel does not take: types of indices; what is out of range leaves self as it was."""
+        """Kernels refuse the index types that their operator refuses. An index out of range leaves self unchanged."""
         for call, index, message in (("index_copy_(z, 0, i, y)", "int32", "index_copy_(): Expected a long tensor for index, but got Int"),
                                      ("index_fill_(z, 0, i, 1)", "int32", "index_fill_(): Expected dtype int64 for index."),
                                      ("index_add_(z, 0, i, y)", "int64", "index out of range in self"),
@@ -160,7 +161,8 @@ class Forms(Form):
         self.form([at, put % ("i, i", "True")], ["x=float32[5x6]", "j=int64[3]", "y=float32[3]"], calls=1)
 
     def test_bags(self):
-        """All modes, widths that fill registers and do not, weights of indices, rows that do not count, any number of bags."""
+        """All modes, widths that fill registers and widths that do not, weights of indices, rows left out by padding_idx, any
+        number of bags."""
         at = "i, o = torch.remainder(torch.mul(j, 7), 5), torch.constant_pad_nd(torch.cumsum(torch.remainder(k, 3), 0), [1, 0])"
         bag = "return (torch.embedding_bag(x, i, o, False, %s))[0]"
         for x in "float32[5x1]", "float32[5x37]", "float64[5x16]":
@@ -174,7 +176,7 @@ class Forms(Form):
                   ["x=float32[5x4]", "j=int64[9]", "k=int64[3]"], calls=1)
 
     def test_running(self):
-        """Along every dim, of lanes that fill a block and do not, of all kinds of numbers."""
+        """Scans along every dim, of widths that fill a block and widths that do not, in every kind of dtype."""
         for op in "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp":
             call = ("return torch.%s(x, %%d)" if op[3] in "spc" else "return (torch.%s(x, %%d))[0]") % op
             both = "y, i = torch.%s(x, %%d)" % op
@@ -189,7 +191,7 @@ class Forms(Form):
         self.form(["return torch.cumsum(x, 0)"], ["x=bool[30]"])
 
     def test_topk(self):
-        """Equal elements as the interpreter has them."""
+        """Equal elements come in the interpreter's order."""
         for x in "float32[3x90]", "float64[90]", "int32[4x2..30x3]", "uint8[5x70]", "bfloat16[2x20]":
             for k, more in (1, "-1"), (2, "-1, False"), (2, "0, True, False"):
                 self.form(["y, i = torch.topk(torch.remainder(x, 7), %d, %s)" % (k, more), "return torch.add(i, torch.to(y, 4))"],
@@ -197,7 +199,7 @@ class Forms(Form):
             self.form(["return (torch.topk(x, 2))[0]"], ["x=" + x])
 
     def test_casts(self):
-        """Between all types whose numbers the other type has, or C says what becomes of them."""
+        """Between all dtypes, if the other dtype can hold every number or C defines the conversion."""
         numbers = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "bool": 11, "bfloat16": 15}
         for a in numbers:
             for b in numbers:
@@ -209,11 +211,11 @@ class Forms(Form):
         self.form([new, "_0 = torch.copy_(torch.select(y, 0, 1), x)", "return y"], ["x=float32[4]"])
         self.form([new, "_0 = torch.copy_(torch.slice(y, 1, 0, 4, 2), x)", "return y"], ["x=int64[3x1]"])
         self.form(["y = torch.mul(x, 2)", "_0 = torch.copy_(torch.slice(y, 0, 1), torch.slice(y, 0, 0, -1))", "return y"],
-                  ["x=float32[5]"], calls=1)                                     # the same memory
-        self.form(["_0 = torch.copy_(x, y)", "return torch.add(x, y)"], ["x=float32[5]", "y=float32[5]"], calls=1)     # may be it
+                  ["x=float32[5]"], calls=1)                                     # source and target overlap
+        self.form(["_0 = torch.copy_(x, y)", "return torch.add(x, y)"], ["x=float32[5]", "y=float32[5]"], calls=1)     # y may be x
 
     def test_turned(self):
-        """Transposed copies: in squares, what is left of them, elements of every size, from an offset, of dynamic sizes."""
+        """Transposed copies: in square tiles and their remainders, elements of every size, from an offset, with dynamic sizes."""
         for dtype in ("float32", "int32", "float64", "float16", "bool"):
             for sizes in "33x50", "16x16", "3x40", "17..40x33":
                 self.form(["return torch.contiguous(torch.t(torch.slice(x, 1, 1)))"], ["x=%s[%s]" % (dtype, sizes)])
@@ -237,23 +239,24 @@ class Forms(Form):
             dims = "4x4x3" if "iij" in equation else "4x4"
             self.form(['y = torch.einsum("%s", [x])' % equation, "return torch.add(y, torch.sum(x))"],
                       ["x=float32[%s]" % dims], calls)
-        self.form(['return torch.einsum("ij,jk->ik", [x, y])'], ["x=float32[4x1]", "y=float32[3x5]"])            # 1 meets 3
+        self.form(['return torch.einsum("ij,jk->ik", [x, y])'], ["x=float32[4x1]", "y=float32[3x5]"])            # size 1 broadcasts to 3
         self.form(['return torch.einsum("ij,jk->ik", [x, x])'], ["x=int64[4x4]"], calls=1)
 
     def test_inference_norm(self):
-        """A batch norm by known statistics under its other names, as torch.export decomposes it, goes into the convolution before it."""
+        """A batch norm by known statistics, under the names that torch.export gives it, is folded into the convolution before it.
+        """
         more = "%s, %s, %s, torch.abs(%s)" % (sin(6), sin(6), sin(6), sin(6))
         for norm in ("_native_batch_norm_legit_no_training(%%s, %s, 0.1, 1.e-5)" % more, "native_batch_norm(%%s, %s, False, 0.1, 1.e-5)" % more):
             conv = "torch.conv2d(x, %s)" % sin(6, 3, 2, 2)
             self.form(["y, m, s = torch.%s" % norm % conv, "return torch.relu(y)"], ["x=float32[2x3x5x7]"])
-            self.assertRegex(self.said, ": 3 kernels")               # the convolution between copies
+            self.assertRegex(self.said, ": 3 kernels")               # the convolution and the copies around it
             self.form(["y, m, s = torch.%s" % norm % "x", "return torch.relu(y)"], ["x=float32[2..4x6x5x7]"])
         train = "native_batch_norm(x, %s, True, 0.1, 1.e-5)" % more
         self.form(["y, m, s = torch.%s" % train, "return torch.add(y, torch.sum(m))"], ["x=float32[2x6x5x7]"], calls=1)
         self.form(["y, m, s = torch.%s" % train, "return torch.relu(y)"], ["x=float32[2x6x5x7]"], calls=1)
 
     def recurrent(self, kind, x, hidden, dirs=1, biases=True, first=False, proj=0, layers=2, dtype="float32"):
-        """A layer with weights of its own, from a state that is given."""
+        """A layer with weights of its own and a given initial state."""
         gates, number, n = {"lstm": 4, "gru": 3}.get(kind, 1), {"float32": 6, "float64": 7}[dtype], 0
         def weight(*size):
             nonlocal n
@@ -276,7 +279,8 @@ class Forms(Form):
                    "return y, h, %s" % ("c" if lstm else "c0")], ["x=%s[%s]" % (dtype, x)], result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_recurrent(self):
-        """Hidden sizes that fill panels and do not; an input by batch; both directions; without biases; projected; doubles."""
+        """Hidden sizes that fill panels and sizes that do not, batch_first, both directions, without biases, projected, double.
+        """
         for kind in "lstm", "gru", "rnn_tanh", "rnn_relu":
             for hidden, dirs, biases, first in (5, 1, True, False), (64, 1, True, False), (6, 2, True, True), (3, 2, False, False):
                 for x in "4x3x7", "1..5x3x7" if not first else "2x1..5x7":
@@ -288,7 +292,7 @@ class Forms(Form):
         self.recurrent("lstm", "3x2x7", 8, proj=3, biases=False, dtype="float64")
 
     def test_recurrent_panels(self):
-        """Weights in panels for the vectors of each processor: the last one as wide as its loops read it."""
+        """Weights in panels for the vectors of each processor. The last panel is as wide as its loop reads."""
         if os.uname().machine != "x86_64" or os.environ.get("CFLAGS"):
             return
         for hidden in 3, 5, 10, 12, 13, 20:
@@ -317,29 +321,30 @@ class Forms(Form):
                   ["x=float32[3x2x5]", "w=float32[15x5]"])
 
     def test_written_parts(self):
-        """What is written into a part of something is computed aside, then copied: kernels both."""
+        """An in-place operator on a part of a tensor is computed into a buffer and copied back. Both are kernels."""
         self.form(["y = torch.add(x, 1)", "_0 = torch.masked_fill_(torch.select(y, 0, 1), z, -1.5)", "return torch.mul(y, 2)"],
                   ["x=float32[2x3]", "z=bool[3]"])
         self.form(["y = torch.mul(x, 2)", "a, b, c = torch.unsafe_chunk(y, 3, 1)", "_0 = torch.sigmoid_(torch.add_(a, b))",
                    "_1 = torch.mul_(b, c)", "return torch.add(y, torch.sum(torch.tanh_(c)))"], ["x=float32[2x12]"])
         self.form(["y = torch.mul(x, 2)", "_0 = torch.clamp_(torch.slice(y, 1, 0, 4, 2), 1, 3)", "return y"], ["x=int64[3x5]"])
-        # not the memory of a constant: arange is computed
+        # arange is computed: it is not in the memory of a constant
         self.form(["y = torch.arange(0, 12, dtype=6)", "a, b, c = torch.unsafe_chunk(y, 3)", "_0 = torch.add_(a, x)", "return torch.mul(a, b)"],
                   ["x=float32[4]"])
 
     def test_numbers_that_nobody_knows(self):
-        """Of a float argument, or of a number read from a tensor, the kind says what types results have; a size it may be, too."""
-        n = "n = int(torch.sum(torch.slice(y, 0, 0, 1)))"                              # a call
+        """Numbers unknown when compiling, float arguments or numbers read from a tensor: their type gives the result's dtype.
+        They may also be sizes."""
+        n = "n = int(torch.sum(torch.slice(y, 0, 0, 1)))"                              # one runtime call
         for x in "3x4", "1..5x4":
             self.form(["return torch.sub(torch.clamp(torch.relu(torch.add(torch.mul(x, a), 1.)), 0.1, torch.mul(a, 3.)), a)"],
-                      ["x=float32[%s]" % x, "a=float64[]"], calls=1, a="float")          # a * 3
+                      ["x=float32[%s]" % x, "a=float64[]"], calls=1, a="float")          # the call computes a * 3
             self.form(["return torch.softmax(torch.div(torch.matmul(x, torch.transpose(x, 0, 1)), a), -1)"],
                       ["x=float32[%s]" % x, "a=float64[]"], a="float")
         self.form(["return torch.pow(x, a)", ], ["x=int64[3x4]", "a=float64[]"], a="float")
         self.form(["y = torch.neg(x)", "_0 = torch.mul_(y, a)", "return torch.relu(y)"], ["x=float32[3x4]", "a=float64[]"], a="float")
         self.form([n, "return torch.mul(torch.pow(torch.add(x, n), n), n)"], ["x=float32[3x4]", "y=int64[5]"], calls=1)
-        self.form([n, "return torch.neg(torch.pow(x, n))"], ["x=int64[3x4]", "y=int64[5]"], calls=2)     # raises for negative ones
-        self.form([n, "return torch.neg(torch.floor_divide(x, n + 1))"], ["x=int64[3x4]", "y=int64[5]"], calls=3)      # raises for 0
+        self.form([n, "return torch.neg(torch.pow(x, n))"], ["x=int64[3x4]", "y=int64[5]"], calls=2)     # a negative n raises
+        self.form([n, "return torch.neg(torch.floor_divide(x, n + 1))"], ["x=int64[3x4]", "y=int64[5]"], calls=3)  # a divisor of 0 raises
         self.form(["return torch.mul(torch.full([2, 3], a), torch.sum(x))"], ["x=float32[3x4]", "a=float64[]"], calls=1, a="float")
 
     def test_numbers_that_are_sizes(self):
@@ -355,7 +360,7 @@ class Forms(Form):
     def test_join(self):
         self.form(["return torch.cat([x, torch.mul(x, 2), x], 1)"], ["x=float32[2x3x4]"])
         self.form(["return torch.stack([x, torch.transpose(torch.transpose(x, 0, 1), 0, 1)], -1)"], ["x=int64[1..4x3]"])
-        for dim in -1, 1, 2:             # pieces that share lines of the result, and too many
+        for dim in -1, 1, 2:             # pieces that share cache lines of the result, and more pieces than a kernel copies
             for many in 4, 9:
                 self.form(["y = torch.neg(x)", "return torch.stack([%s], %d)" % (", ".join((["x", "y"] * 5)[:many]), dim)],
                           ["x=float32[2..5x7x3]"])
@@ -365,23 +370,24 @@ class Forms(Form):
         self.form(["l = [x]", "_0 = torch.extend(l, [torch.neg(x), torch.mul(x, 2)])", "return torch.cat(l, 1)"], ["x=float32[3x5]"])
 
     def test_join_in_place(self):
-        """Parts that are made for a cat alone are made where its result has them; nothing is copied but what others see, too."""
+        """Tensors that only a cat reads are computed in its result. Only tensors that others read as well are copied."""
         conv = lambda x, *sizes: "torch.relu(torch.conv2d(%s, %s, None, [1, 1], [%d, %d]))" % (x, sin(*sizes), sizes[2] // 2, sizes[3] // 2)
         both = ["a = " + conv("x", 16, 3, 3, 3), "b = " + conv("x", 32, 3, 1, 1)]
-        for copies, result, lines in (                  # to channels last and back are two
+        for copies, result, lines in (                  # the two copies convert to channels last and back
             (2, "Tensor", both + ["return torch.relu(torch.cat([a, b], 1))"]),
             (2, "Tensor", both + ["return torch.relu(torch.cat([torch.cat([a, b], 1), torch.neg(a)], 1))"]),
             (2, "Tensor", both + ["c = torch.cat([a, b], 1)", "d = torch.cat([c, torch.max_pool2d(c, [3, 3], [1, 1], [1, 1])], 1)",
                                   "return " + conv("d", 16, 96, 1, 1)]),
             (0, "Tensor", ["y = torch.mul(x, 2)", "return torch.neg(torch.cat([y, torch.exp(y), torch.add(y, y)], 2))"]),
-            (3, "Tensor", both + ["return torch.relu(torch.cat([a, b, a], 1))"]),                        # twice
-            (1, "Tensor", ["y = torch.mul(x, 2)", "return torch.neg(torch.cat([x, y], 1))"]),            # an argument
+            (3, "Tensor", both + ["return torch.relu(torch.cat([a, b, a], 1))"]),                        # joined twice
+            (1, "Tensor", ["y = torch.mul(x, 2)", "return torch.neg(torch.cat([x, y], 1))"]),            # joins an argument
             (1, "Tuple[Tensor, Tensor]", ["y = torch.mul(x, 2)", "return (y, torch.neg(torch.cat([y, torch.exp(y)], 1)))"]),
             (1, "Tensor", ["y = torch.mul(x, 2)", "z = torch.slice(y, 2, 0, 2)", "c = torch.cat([y, torch.exp(y)], 1)",
-                           "return torch.add(torch.neg(c), torch.sum(z))"]),                             # a view of it
-            (1, "Tensor", ["y = torch.mul(torch.transpose(x, 1, 3), 2)", "return torch.neg(torch.cat([y, torch.exp(y)], 3))"]),   # few bytes
+                           "return torch.add(torch.neg(c), torch.sum(z))"]),                             # has another view
+            # few bytes in a piece
+            (1, "Tensor", ["y = torch.mul(torch.transpose(x, 1, 3), 2)", "return torch.neg(torch.cat([y, torch.exp(y)], 3))"]),
             (2, "Tensor", ["y = torch.mul(x, 2)", "c = torch.cat([y, torch.exp(y)], 1)", "_0 = torch.add_(torch.select(c, 1, 0), 1)",
-                           "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy, and of the part
+                           "return torch.add(torch.neg(c), torch.sum(y))"])):  # written to: the cat and the part are copied
             for size in "2x3x5..9x9", "2x3x7x9":
                 self.form(lines, ["x=float32[%s]" % size], result=result)
             self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7x9]", "--no-dynamic", "--emit", "c", "--name", "p", "-o", "c"], 0)
@@ -400,7 +406,8 @@ class Forms(Form):
                 self.assertTrue("const rt_%s = %s;" % (name, "&rt_%s_all" % name if has else "0") in text, (name, line))
 
     def test_running_inline(self):
-        """What a step calls is in each of several loops, or these have no vectors."""
+        """The function of a scan's step is inlined into each of several loops. If it were called, the loops would not vectorize.
+        """
         self.put("m.pt", model(body(["return torch.logcumsumexp(x, 1), torch.logcumsumexp(x, 2)"], result="Tuple[Tensor, Tensor]")))
         self.check([KILN, "build", "m.pt", "-i", "x=float32[2..3x20..30x32]", "--cc", "gcc", "--debug", "-o", "program"], 0)
         names = call(["nm", "program"], self.dir)[1]
@@ -417,33 +424,33 @@ class Forms(Form):
         call_ = "return torch.scaled_dot_product_attention(x, y, y, %s)"
         for rest in "None, 0., False", "None, 0., True", "None, 0., False, scale=0.7":
             self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
-        # Places of an image: the largest of the sizes has more keys than there are kernels for when that is the only one.
+        # Positions of an image. The larger size has more keys than there are kernels for if it is the only size.
         self.put("m.pt", model(body(["y = torch.linear(torch.transpose(torch.flatten(x, 2), 1, 2), %s)" % sin(4, 4),
                                       "return torch.scaled_dot_product_attention(y, y, y)"])))
         _, said, _ = call([KILN, "build", "m.pt", "-i", "x=float32[1x4x32x32]", *TCC, "-o", "program"], self.dir)
         self.assertEqual(re.findall(rb" (\d+) runtime calls", said), [b"0"] * len(re.findall(rb"^specialization ", said, re.M)))
         self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[1x4x9x20]"], 0)
         self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
-        for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # a row of the largest is masked out: zeros
+        for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # some rows are masked out wholly: zeros
             self.form([call_ % ("torch.gt(%s, 0.3)" % sin(*sizes))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
         self.form([call_ % ("torch.gt(%s, 2)" % sin(5, 6))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
         for mask, passed in (("torch.gt(%s, -2)" % sin(5, 6), 0), ("torch.zeros([2, 1, 1, 6])", 0), (sin(5, 6), 1), ("torch.gt(%s, -0.9)" % sin(5, 6), 1),
-                             ("torch.sub(torch.ones([5, 6]), 1.)", 0)):                     # a mask that does nothing is none
+                             ("torch.sub(torch.ones([5, 6]), 1.)", 0)):                     # a mask without effect is removed
             inputs = ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"]
             self.form([call_ % mask], inputs)
             _, shown, _ = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", inputs[0], "-i", inputs[1]], self.dir)
             none = re.search(rb"%(\S+) : NoneType", shown)
             given = re.search(rb"scaled_dot_product_attention\(%\S+, %\S+, %\S+, %(\S+),", shown).group(1)
             self.assertEqual(not (none and none.group(1) == given), passed, mask)
-        self.form([call_ % "torch.zeros([4, 1, 5, 6])"], ["x=float32[1x3x5x8]", "y=float32[1x3x6x8]"], calls=1)      # which raises
+        self.form([call_ % "torch.zeros([4, 1, 5, 6])"], ["x=float32[1x3x5x8]", "y=float32[1x3x6x8]"], calls=1)      # raises
         for mask in "None", "torch.gt(%s, 0)" % sin(6, 5, 4), sin(2, 1, 5, 4), sin(5, 4):
             self.form([call_ % (mask + ", 0., False, scale=None, enable_gqa=True")], ["x=float32[2x6x5x8]", "y=float32[2x2x4x8]"])
         self.form([call_ % "None, 0., True, scale=None, enable_gqa=True"], ["x=float32[1x4x5x8]", "y=float32[1x1x5x8]"])
         self.form([call_ % "None, 0., True, scale=None, enable_gqa=True"], ["x=float32[2..5x4x5x8]", "y=float32[2..5x2x3..9x8]"])
 
     def test_heads(self):
-        """The fused layer of heads: one input and three, masks of all kinds, weights of all heads or their mean; NaN where all is
-        hidden."""
+        """The fused multi-head layer: one input or three, masks of all kinds, weights of all heads or their mean, and NaN where
+        all keys are hidden."""
         weights = "%s, %s, %s, %s" % (sin(24, 8), sin(24), sin(8, 8), sin(8))
         call_ = "torch._native_multi_head_attention(%%s, 8, 2, %s, %%s)" % weights
         x, y = "x=float32[3x5x8]", "y=float32[3x4x8]"
@@ -455,8 +462,8 @@ class Forms(Form):
                 self.form(["return " + call_ % ("x, y, y", "%s, %s, %d" % (mask, weights, kind))], [x, y], result="Tuple[Tensor, Tensor]")
 
     def test_hidden_scores(self):
-        """Scores that a constant condition replaces: by the places of keys, by others, and of a whole row, which by a number that is
-        not infinite is no longer hidden."""
+        """Scores that a constant mask replaces: a causal mask, an arbitrary one, and a mask of a whole row. If the fill value is
+        finite, a whole masked row is not hidden."""
         lower, some, row = "torch.tril(torch.ones([70, 70]))", "torch.gt(%s, -0.5)" % sin(70, 70), "torch.tril(torch.ones([70, 70]), -1)"
         for sees, fill, kernels in (lower, "-inf", 1), (lower, "-1e9", 1), (some, "-inf", 1), (row, "-1e9", 4), (row, "-inf", 1):
             self.form(["s = torch.div(torch.matmul(x, torch.transpose(x, 1, 2)), 2.)", "m = torch.eq(%s, 0)" % sees,
@@ -464,7 +471,7 @@ class Forms(Form):
             self.assertIn(" %d kernels" % kernels, self.said)
 
     def test_distances(self):
-        """Of many rows, and where the model asks for it, by a product; of few, and other norms, a call."""
+        """Distances between many rows, or as the model asks, are computed by a product. Few rows and other norms take a call."""
         self.form(["return torch.cdist(x, y)"], ["x=float32[30x8]", "y=float32[7x8]"])
         self.form(["return torch.cdist(x, y, 2., 1)"], ["x=float32[2x1x3x8]", "y=float32[5x7x8]"])
         self.form(["return torch.cdist(x, %s)" % sin(40, 3)], ["x=float32[2..9x3]"])
@@ -490,7 +497,7 @@ class Forms(Form):
         self.form(["return torch.upsample_bilinear2d(x, [torch.mul(torch.size(x, 2), 2), 6], False)"], ["x=float32[1x2x3..8x4]"])
 
     def test_places(self):
-        """What follows from where an element is: counts, triangles, grids of them, of dynamic sizes."""
+        """Operators whose elements depend on their index: counts, triangles and grids of these, with dynamic sizes."""
         count = "torch.arange(%s)", "torch.arange(%s, dtype=6)", "torch.arange(2, torch.add(%s, 2))", "torch.arange(0.5, torch.add(%s, 0.5), 0.25)", \
             "torch.arange(%s, -1, -2)", "torch.arange(%s, dtype=3)", "torch.arange(%s, dtype=5)"
         for line in count:
@@ -506,7 +513,7 @@ class Forms(Form):
         self.form(["return torch.add(torch.new_ones(x, [torch.size(x, 0), 2]), torch.new_full(x, [torch.size(x, 0), 1], 2.5))"], ["x=float32[2..7]"])
 
     def test_taken_apart(self):
-        """Operators that become others, which have kernels; of types that have none, calls."""
+        """Operators decomposed into others that have kernels. Dtypes without kernels take calls."""
         for line in "torch.baddbmm(s, a, b, beta=0.5, alpha=2)", "torch.baddbmm(s, a, b, beta=0)", "torch.addbmm(torch.select(s, 0, 0), a, b)":
             self.form(["return " + line], ["s=float32[3x2x5]", "a=float32[3x2x4]", "b=float32[3x4x5]"])
         for line in "torch.outer(v, torch.select(a, 1, 0))", "torch.outer(torch.neg(torch.select(a, 0, 1)), v)":
@@ -518,19 +525,19 @@ class Forms(Form):
             self.form(["return torch.im2col(torch.select(x, 0, 1), %s)" % args], ["x=float32[2x3x8x9]"])
 
     def test_resize_of_other_dims(self):
-        """One dim and three, by those of two."""
+        """Resizing over one dim or three, by the kernels of two dims."""
         for what, align in (("nearest", ""), ("_nearest_exact", ""), ("linear", ", False"), ("linear", ", True")):
             name = ("_upsample" if what[0] == "_" else "upsample_") + what
             self.form(["return torch.%s1d(x, [11]%s)" % (name, align)], ["x=float32[2x3x4..9]"])
             self.form(["return torch.%s1d(x, None%s, [1.7])" % (name, align)], ["x=float32[2x3x5]"])
             self.form(["a = torch.conv1d(x, %s)" % sin(5, 3, 2), "return torch.%s1d(torch.div(1., torch.relu(a)), [7]%s)" % (name, align)],
-                      ["x=float32[2x3x5]"])                             # infinite in part: no product with a weight of 0
+                      ["x=float32[2x3x5]"])  # some elements are infinite: none may be multiplied by a weight of 0
             name = name.replace("linear", "trilinear")
             self.form(["return torch.%s3d(x, [3, 7, 5]%s)" % (name, align)], ["x=float32[2x3x4x3x6]"])
             self.form(["return torch.%s3d(x, None%s, [2.0, 0.7, 1.5])" % (name, align)], ["x=float32[2x3x4x3x6]"])
 
     def test_grid(self):
-        """Images and volumes, in planes and channels last, grids that are permuted, coordinates outside, NaN and infinite."""
+        """Images and volumes, contiguous and channels last, permuted grids, coordinates outside the image, NaN and infinities."""
         edges = "torch.mul(g, 1.3)", "torch.div(torch.sub(g, 0.5), torch.mul(torch.floor(torch.mul(g, 1.4)), -2.0))"
         for mode, padding in (0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2):
             call = "return torch.grid_sampler(%s, %s, " + "%d, %d, %s)" % (mode, padding, "True" if padding == 2 else "False")
@@ -546,7 +553,8 @@ class Forms(Form):
         self.form(last, ["x=float32[1x3x8..20x6]", "g=float32[1x5x7..9x2]"])
 
     def test_regions(self):
-        """Planes and channels last, samples given and as many as fit, regions that leave the image or are empty; no such image raises."""
+        """Contiguous and channels last, a given number of samples or an adaptive one, regions that leave the image or are empty.
+        A batch index out of range raises."""
         for args in "0.5, 3, 4, 2, True", "1., 1, 7, 3, False", "0.7, 5, 2, 0, False", "1., 2, 2, -1, True":
             line = "return ops.torchvision.roi_align(%%s, torch.constant_pad_nd(torch.mul(%%s, 4.), [1, 0, 0, 0], 1.), %s)" % args
             for x in "x", "torch.permute(x, [0, 3, 1, 2])", "torch.slice(x, 3, 0, 99, 2)":
@@ -562,12 +570,13 @@ class Forms(Form):
         self.check(["./program", "-i", "y.npz"], 1, "roi_align: the batch index of region 0 is out of range")
 
     def test_loop_of_one_trip(self):
-        """Is its body, whatever its condition then is."""
+        """A loop that runs exactly once is replaced by its body."""
         self.form(["return torch.diff(x)"], ["x=float32[4x7]"])
         self.form(["return torch.diff(x, 1, 0)"], ["x=int64[4x7]"])
 
     def test_adaptive_pools(self):
-        """Windows of equal and of unequal sizes, of runs that fill lanes and do not, planes and channels last; NaN where one is."""
+        """Windows of equal and unequal sizes, runs that fill lanes and runs that do not, contiguous and channels last. A NaN in a
+        window gives NaN."""
         for pool in "adaptive_max_pool%dd(%s, %s))[0]", "adaptive_avg_pool%dd(%s, %s))":
             for sizes, out in (("2x3x70", [1]), ("3x5..40", [4]), ("2x3x37x41", [1, 1]), ("2..4x7x20x9", [3, 2]), ("3x6x64", [1, 3])):
                 dims = len(out)
@@ -578,7 +587,8 @@ class Forms(Form):
         self.form(["y, i = torch.adaptive_max_pool1d(x, [1])", "return torch.add(y, i)"], ["x=float32[2x3x9]"], calls=1)
 
     def test_padded_by_edges(self):
-        """Each dim in turn, from what is there of the result; sizes that a reflection is too long for raise; cropping is a call."""
+        """Each dim is padded in turn from the part of the result already there. A reflection longer than the input raises.
+        Cropping takes a call."""
         for dims, pad in ((1, [2, 3]), (1, [0, 1]), (2, [1, 2, 3, 0]), (2, [0, 0, 4, 4]), (3, [1, 0, 0, 2, 4, 3])):
             for mode in "reflect", "replicate", "circular":
                 line = "return torch.pad(torch.transpose(x, 0, 1), %s, \"%s\")" % (pad, mode)

@@ -1,12 +1,12 @@
-"""Bad input to the commands and to programs: each ends with a message that says what and where, with status 1 (2: usage,
-7: Kiln lacks it), without a crash, within bounded time and memory, and with nothing half-written.
+"""Bad input to the commands and to programs: each ends with a message that names the error and its place and with status 1 (2:
+usage, 7: Kiln lacks it). No crash, no half-written file, and time and memory stay bounded.
 
 usage: hostile.py KILN     archives are made here, by zipfile and a few bytes of pickle.
 """
 import io, os, resource, shutil, struct, subprocess, sys, tempfile, unittest, zipfile
 
 KILN = os.path.abspath(sys.argv.pop(1))
-SANITIZED = "asan" in KILN                # its shadow memory is no measure
+SANITIZED = "asan" in KILN                # its shadow memory makes memory limits meaningless
 MEMORY, SECONDS = 3 << 30, 120
 
 
@@ -113,7 +113,7 @@ class Test(unittest.TestCase):
             self.assertEqual(left, [], argv)
 
     def commands(self, data, *parts, status=1, given=GOOD_IN, body=False):
-        """Every command on this model says the same; what is wrong in a body info may not see."""
+        """Every command rejects this model with the same message. `info` may miss errors in method bodies."""
         self.put("m.pt", data)
         self.put("x.npz", given)
         for argv in (["run", "m.pt", "-i", "x.npz", "-o", "OUT.npz"], ["show", "m.pt"],
@@ -123,7 +123,7 @@ class Test(unittest.TestCase):
             self.assertIn(call([KILN, "info", "m.pt"], self.dir)[0], (0, status))
 
     def runs(self, data, *parts, status=1, given=GOOD_IN):
-        """kiln run says this, and kiln build ends well: the error is the program's answer."""
+        """`kiln run` gives this message. `kiln build` succeeds, since the error is the program's answer."""
         self.put("m.pt", data)
         self.put("x.npz", given)
         self.check([KILN, "run", "m.pt", "-i", "x.npz", "-o", "OUT.npz"], status, *parts)
@@ -133,7 +133,8 @@ class Test(unittest.TestCase):
 
 class Archives(Test):
     def test_optimized_for_inference(self):
-        """The MKLDNN weights of torch.jit.optimize_for_inference are in no archive; PyTorch does not load it either."""
+        """The MKLDNN weights of torch.jit.optimize_for_inference are in no archive. PyTorch does not load such an archive either.
+        """
         self.commands(model(body(["w = ops.prim.ConstantMKLDNNTensor()", "return torch.add(torch.to_dense(w), x)"])),
                       "saved after torch.jit.optimize_for_inference", "Save the model before that call", body=True)
     def test_good(self):
@@ -149,7 +150,7 @@ class Archives(Test):
         self.check([KILN, "info", "nothing.pt"], 1, "nothing.pt")
         self.check([KILN, "info", "/dev/null"], 1, "/dev/null")
         self.put("m.pt", model())
-        self.check([KILN, "run", "m.pt", "-i", "/dev/zero"], 1, "/dev/zero")           # has no end
+        self.check([KILN, "run", "m.pt", "-i", "/dev/zero"], 1, "/dev/zero")           # never ends
 
     def test_truncated(self):
         good = model()
@@ -191,7 +192,7 @@ class Archives(Test):
 
 
 def nested_modules(n):
-    """A model of n modules, each the only submodule of the one before: every one adds 1."""
+    """A model of n nested modules, each the only submodule of the one before. Each adds 1."""
     head = "class %s(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
     inner = "  n : __torch__.%s\n"
     forward = "  def forward(self: __torch__.%s, x: Tensor) -> Tensor:\n    return %s\n"
@@ -206,7 +207,7 @@ def nested_modules(n):
 
 class Deep(Test):
     def test_modules(self):
-        """1,000 modules inside one another are read, interpreted, saved and built."""
+        """1,000 nested modules are read, interpreted, saved and built."""
         self.put("m.pt", nested_modules(1000))
         self.put("x.npz", npz(x=npy([2])))
         for argv in (["run", "m.pt", "-i", "x.npz", "-o", "out.npz"], ["save", "m.pt", "-o", "saved.pt"],
@@ -226,7 +227,7 @@ class Deep(Test):
         self.commands(model(body(["return " + "torch.neg(" * 5000 + "x" + ")" * 5000])), "nested too deep", status=7)
 
     def test_chains(self):
-        """What the parser reads in a loop is no less deep."""
+        """Chains that the parser reads in a loop do not nest, so their length has no limit."""
         for text_ in ("x" + " + x" * 100000, "x" + ".a" * 100000, "x" + "[0]" * 100000, "x" + "()" * 100000,
                       "x ** " * 100000 + "x", "x if x else " * 100000 + "x", "not " * 100000 + "x"):
             self.commands(model(body(["return " + text_])), "error: ", status=7, body=True)
@@ -253,7 +254,7 @@ class Deep(Test):
         self.commands(model(body(["return (self).f(x, )"]) + code), "recurs", body=True)
 
     def test_value(self):
-        """A list in a list in a list, made when the model runs."""
+        """Lists nested by the running model."""
         lines = ["l : List[Any] = []", "for i in range(200000):", "  m : List[Any] = []", "  m.append(l)", "  l = m", "return x"]
         self.put("m.pt", model(body(lines)))
         self.put("x.npz", GOOD_IN)
@@ -261,7 +262,7 @@ class Deep(Test):
         self.assertIn(rc, (0, 1, 7), err)
 
     def test_many(self):
-        """Long is not deep: thousands of statements."""
+        """A long method does not count as deep nesting: thousands of statements."""
         self.put("m.pt", model(body(["x = torch.neg(x)"] * (1000 if SANITIZED else 3000) + ["return x"])))
         self.put("x.npz", GOOD_IN)
         self.check([KILN, "run", "m.pt", "-i", "x.npz"], 0)
@@ -381,7 +382,7 @@ class Inputs(Test):
 
 
 class Full(Test):
-    """No room for what is written: a message, status 1, and nothing left; a device stays what it is."""
+    """A full disk: a message, status 1 and no file left. A device is not removed."""
     FILES = (["run", "m.pt", "-i", "x.npz", "-o"], ["build", "m.pt", "-i", "x.npz", "-o"], ["profile", "m.pt", "-i", "x.npz", "-o"],
              ["build", "m.pt", "--weights", "file", "-o"], ["save", "m.pt", "-o"])
 
@@ -433,7 +434,7 @@ class Full(Test):
 
 
 class Texts(Test):
-    """Graphs as text, read back."""
+    """Graphs in text form that are read back."""
     def test_graphs(self):
         for t in ("def f(x):\n  return (\n", "def f(x", "\0" * 100, "\xff" * 100, "def f(x):\n" + "  " * 100000 + "return (\n",
                   "def " * 10000, "'" * 9999, '"""' + "\\" * 9999, "[" * 100000, "0x" + "f" * 9999, "1e" + "9" * 9999,

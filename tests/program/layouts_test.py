@@ -1,4 +1,4 @@
-"""Layouts: convolutions run channels last, and views of what they give are taken as it lies: no conversion is left between.
+"""Layouts: convolutions run channels last, and views of their results keep that layout. No conversion is left in between.
 
 usage: layouts_test.py KILN
 """
@@ -22,7 +22,7 @@ WRITTEN_TWICE = """def forward(x: Tensor):
 
 class Layouts(Form):
     def form(self, lines, inputs, copies, **more):
-        """So many kernels that only copy, in each specialization."""
+        """Checks the number of kernels that only copy, in each specialization."""
         super().form(lines, inputs, **more)
         options = [o for i in inputs for o in ("-i", i)]
         self.check([KILN, "build", "m.pt", *options, *static(inputs), "--emit", "c", "--name", "p", "-o", "c"], 0)
@@ -32,7 +32,7 @@ class Layouts(Form):
         self.assertEqual(n, copies * len(re.findall("^specialization ", self.said, re.M)), lines)
 
     def test_does(self):
-        """One copy, of the input, is what is left: of heads, of patches, of causal convolutions in one dim."""
+        """Only the copy of the input is left: for heads, for patches, and for causal convolutions over one dim."""
         for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
             self.form([CONV, "return torch.softmax(torch.reshape(torch.permute(y, [0, 2, 3, 1]), [torch.size(x, 0), -1, 6]), -1)"], sizes, 1)
             self.form([CONV, "n, h, w = torch.size(y, 0), torch.size(y, 2), torch.size(y, 3)",
@@ -46,13 +46,14 @@ class Layouts(Form):
                        "return torch.softmax(torch.transpose(torch.slice(y, 2, None, -2), 1, 2), -1)"], ["x=float32[%s]" % size], 1)
 
     def test_one_place(self):
-        """What grows from one place of several channels lies as in the model, which may view it."""
+        """Images enlarged from a single pixel have the model's strides, since the model may view them."""
         for grown, copies in ("adaptive_avg_pool2d(y, [2, 2])", 2), ("upsample_nearest2d(y, [2, 3])", 2), ("upsample_bilinear2d(torch.relu(y), [3, 2], False)", 1):
             for sizes in IMAGE, ["x=float32[2..4x3x7x8]"]:
                 self.form([CONV, "y = torch.max_pool2d(y, [5, 6])", "y = torch.%s" % grown, "return torch.view(y, [torch.size(y, 0), -1])"], sizes, copies)
 
     def test_enlarged(self):
-        """Images that are enlarged in the end are converted before that; those that a convolution reads are not."""
+        """If enlarged images are the result, they are converted before enlarging. If a convolution reads them, they are not
+        converted."""
         for name, more in (("upsample_bilinear2d", ", False"), ("upsample_nearest2d", "")):
             large = "torch.sigmoid(torch.%s(y, [14, 15]%s))" % (name, more)
             self.form([CONV, "return " + large], IMAGE, 2)
@@ -68,20 +69,21 @@ class Layouts(Form):
                        "z = torch.add_(torch.mul_(z, 2), y)", "z = torch.add_(z, 1)", "y = torch.relu_(z)", "return " + again], sizes, 2)
 
     def test_converted_already(self):
-        """A residual sum with the input, which the first convolution had converted: what is converted is added."""
+        """A residual sum with the input adds the copy that the first convolution had converted."""
         conv = "torch.conv2d(%%s, %s, None, [1, 1], [1, 1])" % sin(3, 3, 3, 3)
         for sizes in ["x=float32[2x3x7x8]"], ["x=float32[2..4x3x7x5..9]"]:
             self.form(["y = torch.add(x, torch.relu(%s))" % conv % "x", "return torch.relu(torch.add(y, %s))" % conv % "y"], sizes, 2)
         self.form(["a = torch.relu(%s)" % conv % "x", "_0 = torch.mul_(x, 2)", "return torch.add(x, a), x"], IMAGE, 1, result=BOTH, calls=1)
 
     def test_padded(self):
-        """Convolutions over one dim, what they are padded with before and behind: in the layout that they have."""
+        """Convolutions over one dim keep their layout when their input is padded before or after."""
         for sizes in ["x=float32[2x3x9]"], ["x=float32[2..4x3x5..9]"]:
             self.form(["y = torch.conv1d(x, %s)" % sin(6, 3, 2), "y = torch.relu(torch.conv1d(torch.constant_pad_nd(y, [2, 0], 0.5), %s))" % sin(6, 6, 3),
                        "return torch.conv1d(torch.pad(torch.mul(y, 2), [1, 3]), %s)" % sin(4, 6, 3)], sizes, 4, calls=0)
 
     def test_divided(self):
-        """Channels divided behind a convolution: parts are taken as they lie; written to, or kept as a list, they are the model's."""
+        """Channels split after a convolution: the parts keep its layout. Parts that are written to, or kept in a list, have the
+        model's strides."""
         parts = "a, b, c = torch.split(y, 2, 1)"
         goes_on = "return torch.conv2d(torch.cat([torch.relu(a), torch.mul(b, c), a], 1), %s)" % sin(4, 6, 2, 2)
         for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
@@ -90,7 +92,7 @@ class Layouts(Form):
             self.form([CONV, parts, "_0 = torch.zero_(b)", goes_on + ", y"], sizes, 5, calls=1, result=BOTH)
 
     def test_tokens(self):
-        """Tokens viewed as an image: channels last but for the stride of a batch of one; a part of an image is copied."""
+        """Tokens viewed as an image are channels last except for the stride of a batch of one. A part of an image is copied."""
         conv = "torch.conv2d(y, %s, None, [2, 2])" % sin(5, 6, 2, 2)
         self.form(["y = torch.reshape(torch.permute(x, [0, 2, 1]), [1, 6, 4, 8])", "return torch.softmax(torch.flatten(%s, 2), -1)" % conv],
                   ["x=float32[1x32x6]"], 0)
@@ -108,13 +110,14 @@ class Layouts(Form):
         self.form(["y = torch.contiguous(torch.permute(torch.neg(x), [0, 3, 1, 2]))", "return torch.sum(%s, 1), y" % conv], ["x=float32[2x4x8x6]"], 2, result=BOTH)
 
     def test_bodies(self):
-        """An operator that is written in others, of a view that is not contiguous in the model: each of them takes it as it lies."""
+        """An operator whose body consists of other operators gets a view that is not contiguous in the model. Each of them reads
+        it as it is."""
         for name in "gelu", "hardswish", "silu", "mish":
             self.form([CONV, "z = torch.transpose(torch.flatten(y, 2), 1, 2)", "z = torch.%s(z)" % name, "return torch.linear(z, %s)" % sin(5, 6)], IMAGE, 1)
         self.form([CONV, "z = torch.gelu(torch.transpose(torch.flatten(y, 2), 1, 2))", "return torch.mul(z, torch.stride(z)[1] + torch.stride(z)[2] * 2)"], IMAGE, 2)
 
     def test_must_not(self):
-        """Who writes to a part, or to the whole, keeps both in one memory; a copy that is written to is one."""
+        """A part that is written to shares memory with the whole. A copy that is written to stays a copy."""
         part = "z = torch.permute(y, [0, 2, 3, 1])"
         self.form([CONV, part, "_0 = torch.add_(torch.select(z, 3, 1), 1.)", "return y, torch.mul(z, 2.)"], IMAGE, 3, result=BOTH)
         self.form([CONV, part, "z = torch.contiguous(z)", "_0 = torch.zero_(torch.select(z, 1, 0))", "return y, z"], IMAGE, 3, calls=1, result=BOTH)
@@ -122,13 +125,13 @@ class Layouts(Form):
                    "return torch.sigmoid(y), torch.sigmoid(z)"], IMAGE, 3, calls=1, result=BOTH)
 
     def test_written_twice(self):
-        """A view of what was written to sees the next write."""
+        """A view of a tensor that was written to sees the next write."""
         self.put("m.py", WRITTEN_TWICE.encode())
         self.check([KILN, "build", "m.py", "-i", "x=float32[1x4x6x6]", *TCC, "-o", "program"], 0)
         self.check([KILN, "check", "m.py", "program", "-i", "x=float32[1x4x6x6]"], 0)
 
     def test_leaves(self):
-        """What leaves is as the model has it: its strides, what is asked of it, and what the generic code is given."""
+        """A result has the model's strides. So has a tensor whose strides are asked for, or that generic code gets."""
         self.form([CONV, "return torch.slice(y, 2, 1), torch.transpose(y, 1, 2)"], IMAGE, 2, result=BOTH)
         self.form([CONV, "z = torch.permute(y, [0, 2, 3, 1])", "s = torch.stride(z)", "return torch.mul(z, s[0] + s[1] * 2 + s[3])"], IMAGE, 2)
         self.form([CONV, "z = torch.permute(y, [0, 2, 3, 1])", "if torch.is_contiguous(z):", "  z = torch.neg(z)", "else:", "  z = torch.exp(z)",
@@ -137,7 +140,8 @@ class Layouts(Form):
                    "return torch.mul(z, s[0] + s[1] * 2 + s[3])"], IMAGE, 2)
 
     def test_edges_and_instances(self):
-        """Padding by the edges and instance norms stay channels last: the copies are the input's, the result's, and a pad's parts."""
+        """Padding by edges and instance norms stay channels last: only the input, the result and the parts of a padding are
+        copied."""
         for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
             norm = "torch.instance_norm(%s, %s, None, None, None, True, 0.1, 1.0e-05, False)"
             self.form([CONV, "return torch.conv2d(%s, %s)" % (norm % ("torch.relu(y)", sin(6)), sin(4, 6, 2, 2))], sizes, 2)
@@ -148,7 +152,7 @@ class Layouts(Form):
         self.form([line, "return torch.conv1d(%s, %s)" % (norm, sin(4, 6, 2))], ["x=float32[2x3x9]"], 5)
 
     def test_lines(self):
-        """Group norms and pools behind a convolution over one dim stay channels last."""
+        """Group norms and pools after a convolution over one dim stay channels last."""
         line = "y = torch.relu(torch.conv1d(x, %s, None, [1], [1]))" % sin(6, 3, 3)
         for op in ("group_norm(y, 2, %s, None)" % sin(6), "group_norm(y, 1)", "max_pool1d(y, [3], [1], [1])", "max_pool1d(y, [2], [], [0], [2])",
                    "avg_pool1d(y, [3], [2], [1], True, False)", "avg_pool1d(y, [2])", "adaptive_avg_pool1d(y, [3])"):
@@ -157,7 +161,7 @@ class Layouts(Form):
         self.form([line, "y = torch.group_norm(y, 3)", "return torch.mul(y, torch.stride(y)[0] + torch.stride(y)[1] * 2)"], ["x=float32[2x3x9]"], 2)
 
     def test_joined_lines(self):
-        """Convolutions over one dim, joined along each dim: what is joined lies as it did."""
+        """Results of convolutions over one dim, joined along each dim, keep their layout."""
         convs = ["y = torch.conv1d(x, %s, None, [1], [1])" % sin(6, 3, 3), "z = torch.relu(torch.conv1d(x, %s))" % sin(6, 3, 1)]
         for dim, ins in ((1, 12), (-2, 12), (0, 6), (2, 6), (-1, 6)):
             for sizes in ["x=float32[2x3x9]"], ["x=float32[2..4x3x5..9]"]:
@@ -170,7 +174,7 @@ class Layouts(Form):
         self.check(["./program", "-i", "x.npz"], 1, "Sizes of tensors must match except in dimension 2")
 
     def test_goes_on(self):
-        """A guard that fails behind such a view: the generic code goes on with what the model has."""
+        """A guard fails after such a view. Generic code goes on with the model's values and strides."""
         lines = [CONV, "z = torch.slice(y, 3, 1)", "if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(y)", "else:", "  y = torch.exp(y)",
                  "return torch.mul(torch.view(torch.contiguous(z), [torch.size(x, 0), -1]), torch.sum(y))"]
         self.put("m.pt", model(body(lines)))
@@ -182,7 +186,7 @@ class Layouts(Form):
         self.check([KILN, "check", "m.pt", "program", "-i", "0.npz", "-i", "2.npz"], 0)
 
     def test_raises(self):
-        """A view that the model cannot have raises, although it could be had here."""
+        """A view that the model's strides do not permit raises, even if the program's layout would permit it."""
         self.put("m.pt", model(body([CONV, "return torch.view(torch.permute(y, [0, 2, 3, 1]), [-1])"])))
         status, _, errors = call([KILN, "run", "m.pt", "-i", *IMAGE], self.dir)
         self.assertEqual(status, 1)

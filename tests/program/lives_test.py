@@ -1,5 +1,5 @@
-"""How long the memory of values lives in programs, and who else has it: through loops, branches, lists, views, guards, and what
-leaves the call. Each function is built on its first inputs and must answer as the interpreter does on all of them.
+"""Lifetimes and sharing of buffers in programs: through loops, branches, lists, views, guards, and in values that leave the call.
+Each function is built on its first inputs and must answer as the interpreter does on all of them.
 
 usage: lives_test.py KILN
 """
@@ -9,14 +9,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Same, sin
 from hostile import attrs, body, call, model, npy, npz, tensor
 
-N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
+N = "n = int(torch.sum(torch.ge(x, x)))"                                   # number of elements of x, unknown when compiling
 
 
 class Lives(Same):
     # ---- loops ----
 
     def test_before_loop(self):
-        """What a loop reads is there on every trip, and after it."""
+        """A value that a loop reads is valid on every trip and after the loop."""
         self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
                     "for i in range(n):", "  t = torch.softmax(torch.mm(h, a), 1)", "  u = torch.cumsum(torch.mm(t, t), 0)",
                     "  h = torch.softmax(torch.mm(u, t), 0)", "return torch.add(h, a)"])
@@ -25,7 +25,7 @@ class Lives(Same):
                     "  h = torch.softmax(torch.mm(u, t), 0)", "return h"])
 
     def test_nested_loops(self):
-        """Made before both, between them, inside."""
+        """Values made before both loops, between them and inside."""
         self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
                     "for i in range(n):", "  b = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(b, b)",
                     "  for k in range(n):", "    t = torch.softmax(torch.mm(g, a), 1)", "    u = torch.cumsum(torch.mm(t, b), 0)",
@@ -38,7 +38,8 @@ class Lives(Same):
                     "return h"])
 
     def test_carried(self):
-        """Two that change places; three in turn; one that both are; one that is not changed in a branch."""
+        """Two loop-carried values that swap, three that rotate, two that are the same value, and one that a branch leaves
+        unchanged."""
         self.same([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
                     "for i in range(n):", "  c = torch.softmax(torch.mm(a, b), 0)", "  a = b", "  b = c",
                     "return torch.sub(a, torch.mul(b, 3.))"])
@@ -55,7 +56,7 @@ class Lives(Same):
                     "return torch.add(torch.mul(x, t), a, alpha=b)"])
 
     def test_stops(self):
-        """A loop ends where its condition says so, or not at all before its count; it may run no trip."""
+        """A loop ends when its condition fails or when its count is reached. It may make no trip."""
         for least in (-100, 1, 100):
             self.same(["go = bool(torch.gt(torch.sum(torch.abs(x)), %d.))" % -abs(least), "h = torch.mm(x, x)", N, "k = 0",
                         "while torch.__and__(go, torch.lt(k, n)):", "  h = torch.softmax(torch.mm(h, x), 0)", "  k = torch.add(k, 1)",
@@ -64,7 +65,7 @@ class Lives(Same):
                     "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(g, h)", "return torch.add(h, g)"])
 
     def test_kept_in_loop(self):
-        """A list has every trip's tensor, and not the last one's as often."""
+        """A list holds the tensor of every trip, not the last one several times."""
         self.same([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
                     "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  _0 = torch.append(l, h)", "return torch.cat(l, 0)"])
         self.same([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
@@ -77,7 +78,7 @@ class Lives(Same):
     # ---- branches ----
 
     def test_branches(self):
-        """What only one branch reads, what both give, what one gives of outside."""
+        """A value that only one branch reads, one that both branches return, and one from outside that a branch returns."""
         for sign in ("gt", "lt"):
             condition = "c = bool(torch.%s(torch.sum(torch.abs(x)), 0.))" % sign
             self.same([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
@@ -92,7 +93,7 @@ class Lives(Same):
                         "_0 = torch.add_(y, 1.)", "return (a, y, z)"], result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_open_branch(self):
-        """A result that the branch taken leaves open."""
+        """A result that the branch taken leaves uninitialized."""
         self.same(["c = bool(torch.gt(torch.sum(torch.abs(x)), -1.))", "a = torch.mm(x, x)", "k = 0",
                     "if c:", "  y = torch.softmax(a, 0)", "  k = 2", "else:", "  ops.prim.RaiseException(\"no\", \"AssertionError\")",
                     "  y = uninitialized(Tensor)", "return torch.add(torch.mm(y, a), k)"])
@@ -100,7 +101,7 @@ class Lives(Same):
     # ---- lists, views, writes ----
 
     def test_lists(self):
-        """A list's members live until the list is read last."""
+        """The elements of a list live until the last use of the list."""
         for use in ("torch.cat(l, 0)", "torch.stack(l, 1)", "torch.cat([torch.cat(l, 1), torch.cat(l, 1)], 0)", "torch.add(l[0], l[1])"):
             self.same(["a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
                         "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "y = %s" % use,
@@ -113,7 +114,7 @@ class Lives(Same):
         self.same(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "_0 = torch.add_(a, 1.)", "return l"], result="List[Tensor]")
 
     def test_views(self):
-        """A view keeps what it is of; so does one that is returned, and what is written through it is seen."""
+        """A view keeps its base alive. So does a returned view. Writes through a view are seen."""
         self.same(["a = torch.mm(x, x)", "v = torch.t(a)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
                     "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "return torch.add(e, v)"])
         self.same(["a = torch.mm(x, x)", "v = torch.select(a, 0, 1)", "w = torch.slice(a, 1, 1)", "_0 = torch.add_(v, 1.)",
@@ -129,20 +130,20 @@ class Lives(Same):
         self.same(["w = torch.slice(%s, 0, 2)" % sin(4, 3), "return (torch.mm(w, x), w, torch.t(w))"], result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_windows(self):
-        """A constant is a part of its storage, and a view of it the part behind."""
-        n = 70000                                                          # more than is folded
+        """A constant is a part of its storage, and a view of it reaches the elements after that part."""
+        n = 70000                                                          # too many elements to fold
         self.same(["return torch.as_strided(self.w, [%d], [1], %d)" % (n, n)], state=attrs(training=b"\x89", w=tensor(2 * n, [n], [1])),
                   **{"data/0": struct.pack("<%df" % (2 * n), *range(2 * n))})
 
     def test_parts_of_one_storage(self):
-        """Constants of the same sizes that lie side by side in one storage are not each other's boxes."""
+        """Constants of equal sizes that are adjacent in one storage are not taken for the same data."""
         n = 70000
         self.same(["return (self.w, self.v, torch.add(self.v, torch.sum(self.w)))"], result="Tuple[Tensor, Tensor, Tensor]", before="  v : Tensor\n",
                   state=attrs(training=b"\x89", w=tensor(2 * n, [n], [1]), v=tensor(2 * n, [n], [1], offset=n)),
                   **{"data/0": struct.pack("<%df" % (2 * n), *(i % 97 for i in range(2 * n)))})
 
     def test_joins(self):
-        """What a cat joins is written where the cat has it, as long as nobody can tell."""
+        """The operands of a cat are computed in its result if nobody can observe it."""
         image = "x=float32[1x4x8x8]"
         grown = ["a = torch.relu(x)", "b = torch.max_pool2d(a, [3, 3], [1, 1], [1, 1])", "c = torch.avg_pool2d(x, [3, 3], [1, 1], [1, 1])"]
         for lines in (["return torch.cat([a, b, c], 1)"], ["d = torch.cat([a, b], 1)", "e = torch.cat([a, b, c], 1)", "return torch.add(torch.sum(d), e)"],
@@ -169,13 +170,14 @@ class Lives(Same):
         self.same(grown + ["z = torch.einsum(\"abcd,abcd->cd\", [a, b])", "return torch.add(y, torch.sum(z))"], "x=float32[2x4x8x8]")
 
     def test_joins_many(self):
-        """A cat of more than a node has launches, of operands alike, of which one could lie in its place: one launch copies all."""
+        """A cat of more equal operands than a node may have launches, one of which could be computed in its result. One launch
+        copies all."""
         step = ["h = torch.mm(torch.view(h, [2, 16]), %s)" % sin(16, 16), "h = torch.sin(torch.add(x, torch.view(h, [1, 2, 16])))"]
         self.same(["h = x", "l = annotate(List[Tensor], [])"] + (step + ["_0 = torch.append(l, h)"]) * 70 + ["return torch.mul(torch.cat(l, 0), 2.)"],
                   "x=float32[1x2x16]")
 
     def test_joins_alive(self):
-        """What lies in a cat's memory is there from when it is made until it is read last, whatever is computed in between."""
+        """An operand computed in a cat's result is valid from its definition to its last use, whatever is computed in between."""
         pool = "torch.%s_pool2d(%s, [3, 3], [1, 1], [1, 1])"
         image = "x=float32[1x4x8x8]"
         between = ["t = " + pool % ("max", "x"), "u = " + pool % ("avg", "t"), "v = " + pool % ("max", "u"), "s = torch.softmax(v, 1)"]
@@ -193,7 +195,7 @@ class Lives(Same):
     # ---- guards ----
 
     def test_guard_has_views(self):
-        """A guard that fails hands on views of one memory as views of one memory."""
+        """A guard that fails passes views of one memory on as views of one memory."""
         self.array("a.npz", 1, 2, 3)
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
@@ -206,7 +208,7 @@ class Lives(Same):
                        result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_guard_decides(self):
-        """A branch that every profiled run took is guarded, also where it leaves a list or a number behind."""
+        """A branch that every profiled run took is guarded, even if it leaves a list or a number behind."""
         self.array("a.npz", 1, 2, 3)
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
@@ -217,7 +219,7 @@ class Lives(Same):
                        result="Tuple[Tensor, List[Tensor], int]", runs=2)
 
     def test_guard_hands_on(self):
-        """What a guard hands on may be kept for good: later calls do not write there."""
+        """Values that a guard passes on may be kept for good. Later calls do not overwrite them."""
         self.array("a.npz", 1, 2, 3)
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
@@ -226,7 +228,7 @@ class Lives(Same):
                      "a.npz", "b.npz", "a.npz", "c.npz", result="Tuple[Tensor, Tensor]")
 
     def test_guard_counts(self):
-        """Numbers that were the same in all runs, and are not."""
+        """Numbers that were the same in all profiled runs differ later."""
         self.array("a.npz", 1, 2, 3)
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
@@ -235,7 +237,7 @@ class Lives(Same):
                    result="Tuple[Tensor, List[int]]", runs=2)
 
     def test_divides(self):
-        """Ints divided by zero raise, in the middle of what would be one kernel."""
+        """Integer division by zero raises, even in the middle of what could be one kernel."""
         self.array("a.npz", *range(1, 10))
         self.array("b.npz", 1, 2, 3)
         for by in ("torch.floor_divide(%s)", "torch.remainder(%s)", "torch.fmod(%s)", "torch.div(%s, rounding_mode=\"trunc\")"):
@@ -247,7 +249,8 @@ class Lives(Same):
             os.remove(os.path.join(self.dir, "program"))
 
     def test_divisors(self):
-        """A constant divisor, a number or a tensor without dims, is in one kernel with the rest, unless the tensor's type has it as zero."""
+        """A constant divisor, a number or a 0-d tensor, is fused into one kernel with the rest. The exception is a divisor that
+        is zero in the tensor's dtype."""
         kernels = [KILN, "show", "m.pt", "--stage", "kernels", "-i"]
         for dtype in "int64", "uint8":
             x = "x=%s[4x5]" % dtype
@@ -261,7 +264,7 @@ class Lives(Same):
             self.check(["./program", "-i", "u.npz"], 1, "ZeroDivisionError")
 
     def test_overflows(self):
-        """A number that is known only at the call, and that the type cannot hold, raises."""
+        """A number known only at the call that the dtype cannot hold raises."""
         for n in 7, 9, 300:
             self.put("%d.npz" % n, npz(x=npy([2], "|u1", bytes([1, 200])), n=npy([], "<i8", struct.pack("<q", n))))
         self.put("m.pt", model(body(["return torch.clamp(x, 0, n)"], "x: Tensor, n: int", "Tensor")))
@@ -273,7 +276,7 @@ class Lives(Same):
     # ---- what leaves the call ----
 
     def test_results(self):
-        """Several results of one memory, an argument, a constant, twice the same."""
+        """Several results that share memory, an argument, a constant, the same value twice."""
         self.same(["a = torch.mm(x, x)", "return (a, a, x, torch.t(a), [a, x])"], result="Tuple[Tensor, Tensor, Tensor, Tensor, List[Tensor]]")
         self.same(["a = torch.mm(x, x)", "return {\"a\": a, \"b\": torch.softmax(a, 0)}"], result="Dict[str, Tensor]")
         self.same(["a = torch.mm(x, x)", "b = torch.softmax(a, 0)", "c = torch.cumsum(torch.mm(b, a), 0)", "return ((a, [b]), c)"],
@@ -282,7 +285,7 @@ class Lives(Same):
                    result="Tuple[int, int, float, List[Tensor]]")
 
     def test_members(self):
-        """What goes into objects' and calls' hands outlives the memory it was computed in."""
+        """A value stored in an object or passed to a call outlives the buffer that it was computed in."""
         self.same(["a = torch.mm(x, x)", "self.w = a", "b = torch.softmax(torch.mm(a, x), 0)", "c = torch.cumsum(torch.mm(b, b), 0)",
                     "return torch.add(torch.mm(c, b), self.w)"])
         self.same(["a = torch.softmax(torch.mm(x, x), 0)", "l = [a]", "b = torch.softmax(torch.mm(a, x), 0)",
@@ -297,7 +300,7 @@ class Lives(Same):
     # ---- kernels ----
 
     def test_pointwise(self):
-        """Broadcast and strided operands, types that wrap and round, in one group."""
+        """Broadcast and strided operands, and dtypes that wrap and round, in one group."""
         for lines in (["return torch.add(torch.mul(x, y), torch.select(x, 0, 0))"],
                       ["return torch.mul(torch.add(torch.t(x), x), torch.unsqueeze(torch.select(y, 0, 0), 1))"],
                       ["return torch.sub(torch.exp(torch.slice(x, 1, 0, 2)), torch.slice(y, 1, 1))"],

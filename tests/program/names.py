@@ -1,4 +1,4 @@
-"""Programs from hostile names: what an archive calls things never becomes code.
+"""Programs from hostile names: a name in an archive never becomes code.
 
 usage: names.py KILN [ROUNDS]
 
@@ -21,7 +21,7 @@ TEXTS = ["*/", "*/ int y; /*", "//", "/*", "\\", "\\\n", "??/", "??/\n", '"', "'
 
 
 def literal(s):
-    """As a string of TorchScript source."""
+    """A string literal of TorchScript source."""
     return '"' + "".join("\\%03o" % b if b < 32 or b > 126 or chr(b) in '"\\' else chr(b) for b in s.encode()) + '"'
 
 
@@ -44,7 +44,7 @@ def draw(r):
              "    %s = torch.add(torch.mul(%s, 2), self.w)  # %s" % (local + "1", arg, comment),
              "    return torch.relu(%s)" % (local + "1")]
     state = attrs(training=b"\x89", w=W, s=text(some()))
-    # places: (offset, ((text index..., ), ...)), as debug records tell them
+    # (offset, ((text index..., ), ...)), the source ranges of debug records
     code = "\n".join(lines) + "\n"
     def place(at, source, file, line):
         return tup(num(at), tup(tup(text(source), text(file), num(line), num(0), num(len(source)))), num(0))
@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as d:
         built += build(d, i)
 assert built >= rounds // 3, "only %d of %d were accepted" % (built, rounds)
 
-# methods that are named as kernels are, and as what the program defines
+# methods named like kernels and like other names that the program defines
 with tempfile.TemporaryDirectory() as d:
     for name in "map", "param", "kiln_level":
         with open(os.path.join(d, "k.py"), "w") as f:

@@ -1,8 +1,8 @@
-# Operators that sum, in the dtype of x: narrow_test.py builds and runs this, narrow.npz holds the answers in double.
+# Operators that sum, in the dtype of x. narrow_test.py builds and runs this file, and narrow.npz holds the answers in double.
 # Each result has a row, or an element, for each row of x.
 
 
-def response(x: Tensor) -> Tensor:              # local_response_norm of size 2, as torch.nn.functional has it
+def response(x: Tensor) -> Tensor:              # local_response_norm of size 2, as in torch.nn.functional
     y = torch.constant_pad_nd(x.mul(x).unsqueeze(1), [0, 0, 1, 0])
     return x / torch.avg_pool2d(y, [2, 1], [1, 1]).squeeze(1).mul(1e-4).add(1.).pow(0.75)
 

@@ -1,6 +1,6 @@
-"""How far sums in bfloat16, float16 and float32 are off the same in double: normalisations, variances, means, softmax, sampling,
-products, elements added at indices.  Rows have 2 to 64 elements of offsets and scales from 0.01 to 1000; constant rows and
-normalisations go up to 1e30.  Interpreted, and built: exact and dynamic kernels.
+"""Errors of sums in bfloat16, float16 and float32 against double: normalisations, variances, means, softmax, sampling, products,
+elements added at indices. Rows have 2 to 64 elements of offsets and scales from 0.01 to 1000. Constant rows and normalisations go
+up to 1e30. Interpreted and built, with exact and dynamic kernels.
 
 usage: narrow_test.py KILN     narrow.py is the model; oracle/narrow.py records narrow.npz by PyTorch 2.15
 """
@@ -32,15 +32,15 @@ def rows(array):
 
 
 def bound(dtype, name, top, torch):
-    """5e-6 of the largest element or 3 times PyTorch's error for floats; 1.5 times rounding once for 16 bits, twice that for a chain
-    of operators, each of which rounds."""
+    """Largest error allowed. For float32: 5e-6 of the largest element, or 3 times PyTorch's error. For 16 bits: 1.5 times the
+    error of rounding once, and twice that for a chain of operators, each of which rounds."""
     if dtype == "float32":
         return max(5e-6 * top, 3 * torch if math.isfinite(torch) else 0)
     return (3 if name.startswith("chain") else 1.5) * npz.unit(dtype, top)
 
 
 def too_far(dtype, recorded, got):
-    """Descriptions of the rows that are off by more than the bound."""
+    """Descriptions of the rows whose error exceeds the bound."""
     for name, want in recorded.items():
         if name in GIVEN or name[0] == "!":
             continue

@@ -1,9 +1,10 @@
-"""Programs that tests call beyond the packages that README.md names. Where one is missing, a test is skipped, and says so."""
+"""Programs that tests call in addition to the packages that README.md names. If one is missing, the test is skipped with a
+message."""
 import shutil, unittest
 
 
 def missing(*names):
-    """The reason to skip a test that calls these programs: the first one that is not installed. None if all are."""
+    """Reason to skip a test that calls these programs: names the first one that is not installed. None if all are."""
     return next((f"{name} is missing" for name in names if not shutil.which(name)), None)
 
 
@@ -13,6 +14,6 @@ def needs(*names):
 
 
 def need(*names):
-    """Skips the test, or the subTest, from which it is called."""
+    """Skips the test or subTest from which it is called."""
     if missing(*names):
         raise unittest.SkipTest(missing(*names))

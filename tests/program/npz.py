@@ -6,7 +6,7 @@ An array is (dtype, shape, values): dtype as in NumPy's headers ('<f4'), shape a
 import ast, io, math, struct, sys, zipfile
 
 CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H",
-         "u4": "I", "u8": "Q", "b1": "?", "c8": "f", "c16": "d", "V2": "H", "U1": "I"}                   # V2: bfloat16; U1: a character
+         "u4": "I", "u8": "Q", "b1": "?", "c8": "f", "c16": "d", "V2": "H", "U1": "I"}                   # V2: bfloat16, U1: a character
 NEAR = {"<f2": 2e-3, "<f4": 2e-4, "<f8": 1e-6, "<c8": 2e-4, "<c16": 1e-6}
 
 
@@ -15,7 +15,7 @@ def code(dtype, n):
 
 
 def unpacked(dtype, values):
-    """What the file's numbers stand for."""
+    """The values of the file's numbers."""
     if dtype[1] == "c":
         return [complex(*p) for p in zip(values[::2], values[1::2])]
     return [struct.unpack("<f", struct.pack("<I", v << 16))[0] for v in values] if dtype[1:] == "V2" else values
@@ -44,7 +44,7 @@ def read(path):
 
 
 def unit(dtype, size):
-    """The largest error of rounding a number of this size once."""
+    """Largest error of rounding a number of this size once."""
     bits, least = {"bfloat16": (8, -133), "float16": (11, -24), "float32": (24, -149)}[dtype]
     return 2.0 ** max(math.frexp(size)[1] - 1 - bits, least - 1)
 
@@ -59,7 +59,7 @@ def write(path, arrays, compressed=False):
 
 
 def differs(want, got):
-    """The first difference between two dicts of arrays as text, or None."""
+    """Describes the first difference between two dicts of arrays. None if they are equal."""
     for name in sorted(set(want) | set(got)):
         if name not in got or name not in want:
             return f"'{name}' is only in one of them"

@@ -1,4 +1,4 @@
-"""Weights that a kernel's form only permutes are stored once; generic code unpacks them: whole, in parts, in a list.
+"""Weights that a kernel's form only permutes are stored once. Generic code unpacks them: whole, in parts, in a list.
 
 usage: once_test.py KILN
 """
@@ -23,7 +23,8 @@ def floats(n, period):
 
 
 def halves(n, bits, form):
-    """Numbers whose significands have so many bits, of several powers of 2: as floats, or as the upper half of these, or float16."""
+    """Numbers whose significands have `bits` bits, of several powers of 2: as floats, as bfloat16 (the upper halves of floats) or
+    as float16."""
     numbers = (((1 << bits - 1) + i * 37 % (1 << bits - 1)) * 2.0 ** (-bits - i % 5) * (-1) ** (i // 3) for i in range(n))
     if form == "bfloat16":
         return b"".join(struct.pack("<f", x)[2:] for x in numbers)
@@ -36,7 +37,7 @@ def floats_of_halves(bits):
 
 class Once(Test):
     def plain(self, model, given):
-        """Bytes of weights that are stored as they are; its specialized and its generic code agree."""
+        """Number of bytes of weights that are stored unpacked. Checks that specialized and generic code agree."""
         self.check([KILN, "build", model, "-i", given, "--cpu", "native", "-o", "program", "--json", "build.json"], 0)
         self.check(["./program", "-i", given, "--selfcheck"], 0)
         with open(os.path.join(self.dir, "build.json")) as f:
@@ -57,14 +58,14 @@ class Once(Test):
         lines = ["w = self.w", "q, k = torch.linear(x, torch.slice(w, 0, 0, 20)), torch.linear(x, torch.slice(w, 0, 20, 33))",
                  "return torch.cat([q, k], 1)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 0)
-        self.assertEqual(self.net([34, 20], lines, [4, 20]), 34 * 20 * 4)              # a row that no kernel has
+        self.assertEqual(self.net([34, 20], lines, [4, 20]), 34 * 20 * 4)              # a row that no kernel reads
 
     def test_groups(self):
         self.assertEqual(self.net([24, 8, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 3)"], [1, 24, 5, 5]), 0)
         self.assertEqual(self.net([48, 1, 3, 2], ["return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 48)"], [1, 48, 5, 5]), 0)
 
     def test_transposed(self):
-        """Each phase of the stride has its taps in panels; where the stride does not divide the taps, some are zeros."""
+        """Each phase of the stride has its taps in panels. If the stride does not divide the taps, some are zeros."""
         call = "return torch.conv_transpose2d(x, self.w, None, [2, 2], [%d, %d], [0, 0], 1)"
         for taps, padding in (2, 0), (4, 1), (3, 0), (3, 1), (5, 2):
             with self.subTest(taps=taps, padding=padding):
@@ -80,7 +81,7 @@ class Once(Test):
         self.assertEqual(self.net([16, 32, 3, 1, 2], [call], [1, 16, 4, 4, 4]), 0)     # phases, then gathered
 
     def test_zeros(self):
-        """Taps that are zero are in no panel: of rows 0 to 7 the last ones, of 8 to 15 the first ones."""
+        """Taps that are zero are in no panel: the last ones of rows 0 to 7, the first ones of rows 8 to 15."""
         taps = [not (o < 8 and 2 in (t // 3, t % 3) or 8 <= o < 16 and 0 in (t // 3, t % 3)) for o in range(32)
                 for c in range(16) for t in range(9)]
         w = struct.pack("<4608f", *(on and i % 17 + 1 for i, on in enumerate(taps)))
@@ -88,15 +89,16 @@ class Once(Test):
                  "z = torch.conv2d(x, torch.slice(w, 0, 16, 32), None, [1, 1], [1, 1])", "return torch.cat([y, z], 1)"]
         self.assertEqual(self.net([32, 16, 3, 3], lines, [1, 16, 5, 5], w), 0)
         lines[2] = "z = torch.conv2d(x, torch.slice(w, 0, 12, 28), None, [1, 1], [1, 1])"
-        self.assertEqual(self.net([32, 16, 3, 3], lines, [1, 16, 5, 5], w), 32 * 16 * 9 * 4)   # rows that no kernel has
+        self.assertEqual(self.net([32, 16, 3, 3], lines, [1, 16, 5, 5], w), 32 * 16 * 9 * 4)   # rows that no kernel reads
 
     def test_needed(self):
-        """As a table of rows, too."""
+        """A weight that is also a table of rows is stored unpacked."""
         lines = ["y = torch.embedding(self.w, torch.argmax(x, 1))", "return torch.linear(y, self.w)"]
         self.assertEqual(self.net([33, 20], lines, [4, 20]), 33 * 20 * 4)
 
     def test_calls(self):
-        """A call of the runtime, whose sizes depend on data, unpacks what a kernel has in panels, or a view of it; so does a guard."""
+        """A runtime call whose sizes depend on data unpacks a weight, or a view of it, from a kernel's panels. So does a guard.
+        """
         some = "k = torch.index(x, [torch.gt(torch.select(x, 1, 0), 0.)])"
         for lines in ["return torch.cat([torch.linear(x, self.w), torch.linear(k, self.w)])"], \
                 ["return torch.cat([torch.linear(x, self.w), torch.matmul(k, torch.t(self.w))])"], \
@@ -110,7 +112,7 @@ class Once(Test):
                     self.check([KILN, "check", "m.pt", "program", "-i", "more.npz"], 0)
 
     def test_tied(self):
-        """An embedding reads its rows from the panels of the product that has the same weight."""
+        """An embedding reads its rows from the panels of the product with the same weight."""
         for storage, dtype, data in ("FloatStorage", 6, None), ("FloatStorage", 6, halves(66000, 8, "f")), \
                 ("BFloat16Storage", 15, halves(66000, 8, "bfloat16")), ("HalfStorage", 5, halves(66000, 11, "e")):
             for scale in "", " * 0.5":
@@ -121,7 +123,7 @@ class Once(Test):
                     self.check([KILN, "check", "m.pt", "program", "-i", "x.npz", "-i", "more.npz"], 0)
 
     def test_slots(self):
-        """A layer's weight is not kept because the code reads an attribute of another class that has the same number."""
+        """A layer's weight is not kept just because the code reads an attribute with the same number in another class."""
         code = """class Layer(Module):
   __parameters__ = ["weight", ]
   __buffers__ = []
@@ -149,7 +151,7 @@ class M(Module):
         self.assertEqual(self.plain("m.pt", "x.npz"), 33 * 4)
 
     def test_halves(self):
-        """Numbers of 16 bits take no more, whether the model has them as such or as floats, and however they lie."""
+        """16-bit numbers take 16 bits, whether the model stores them as such or as floats, in any form."""
         for storage, dtype, data in ("FloatStorage", 6, halves(16510, 8, "f")), ("FloatStorage", 6, halves(16510, 11, "f")), \
                 ("BFloat16Storage", 15, halves(16510, 8, "bfloat16")), ("HalfStorage", 5, halves(16510, 11, "e")):
             for rows, product, weight in (3, "linear", [130, 127]), (40, "matmul", [127, 130]):
@@ -158,10 +160,10 @@ class M(Module):
                                               data, storage), 0)
                     self.assertEqual(self.forms["panels"], 144 * 128 * 2)
         self.net([130, 127], ["return torch.linear(x, self.w)"], [3, 127], halves(16509, 11, "f") + struct.pack("<f", 1 / 3))
-        self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one is no half
+        self.assertEqual(self.forms["panels"], 136 * 127 * 4)                                    # one number does not fit 16 bits
 
     def test_halves_on_a_grid(self):
-        """Halves that are small integers by a scale are packed as such, and made of these; so are zeros."""
+        """16-bit numbers that are small integers times a scale are packed as integers and computed from them. Zeros, too."""
         n = 130 * 128
         for storage, dtype, most, bits in ("BFloat16Storage", 15, 1, 4), ("BFloat16Storage", 15, 0, 4), ("HalfStorage", 5, 50, 8):
             numbers = [(i * i % 8191 % (2 * most + 1) - most) * 0.25 for i in range(n)]
@@ -173,7 +175,7 @@ class M(Module):
                 self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
     def test_bytes_by_scales(self):
-        """Bytes by a scale of each row or group, of any sign, and with zero points: panels hold the model's codes."""
+        """Bytes with a scale per row or group, of any sign, and with zero points: panels hold the model's codes."""
         n = 130 * 128
         numbers = "torch.sin(torch.mul(torch.reshape(torch.arange(1, %d, dtype=6), %s), 12.9898))"
         row, group = numbers % (131, [130, 1]), numbers % (521, [130, 4, 1])
@@ -193,7 +195,7 @@ class M(Module):
                 self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
     def test_windows_of_halves(self):
-        """Of convolutions, too: floats, and what Winograd's form has of them, are made when the program is opened."""
+        """The same for convolutions. Floats and the weights of Winograd's form are computed when the program is opened."""
         calls = [("2d(%s, self.w)", [64, 32, 3, 3], [1, 32, 30, 30], 64 * 32 * 9), ("2d(%s, self.w)", [130, 127, 1, 1], [2, 127, 3, 5], 136 * 127),
                  ("1d(%s, self.w, None, [1], [0], [1], 2)", [64, 32, 9], [1, 64, 20], 64 * 32 * 9),
                  ("_transpose2d(%s, self.w, None, [2, 2])", [64, 64, 2, 2], [1, 64, 5, 5], 64 * 64 * 4)]
@@ -206,7 +208,7 @@ class M(Module):
                     self.assertEqual(self.forms["panels"], n * 2)
 
     def test_bits_of_two_dtypes(self):
-        """Weights whose halves have the same bits, of bfloat16 and of float16: two numbers."""
+        """Weights of bfloat16 and of float16 with the same bits are different numbers."""
         bits = [0x3000 + i * 37 % 0x1000 for i in range(64 * 64 * 9)]
         data = b"".join(struct.pack("<HH", 0, b) for b in bits) + floats_of_halves(bits)
         for call in "conv2d(x, %s, None, [1, 1], [1, 1])", "conv2d(x, %s, None, [2, 2])":

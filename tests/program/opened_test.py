@@ -1,5 +1,5 @@
-"""Weights whose fastest form is larger than a program should be (--forms made): made when it is opened, before the first call, once
-for all that read them, of the same bits as --forms fast stores; nothing stale, and no memory is a message.
+"""Weights whose fastest form is too large to store (--forms made). It is made when the program is opened, before the first call,
+once for all its readers, with the bits that --forms fast stores. Nothing is stale afterwards, and lack of memory is a message.
 
 usage: opened_test.py KILN
 """
@@ -13,7 +13,7 @@ from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, tensor
 from needs import need
 from npz import differs, read
 
-N = 64 * 64 * 9                           # floats of a filter, and four times as many transformed
+N = 64 * 64 * 9                           # number of elements of a filter; its transformed form has four times as many
 CONV = "torch.conv2d(x, self.w, None, [1, 1], [1, 1])"
 
 
@@ -21,14 +21,14 @@ def floats(n, seed=1):
     return struct.pack("<%df" % n, *(((i + seed) * 7919 % 2003) / 2003 - 0.5 for i in range(n)))
 
 
-# Options of build for processors and compilers, each with what it needs: a flag of the processor, a program.
+# Build options for processors and compilers, each with the processor flag and the program that it needs.
 WAYS = [([], None, None)] if SANITIZED or platform.machine() != "x86_64" else [
     (["--cpu", "x86-64-v2"], None, None), (["--cpu", "x86-64-v3"], "avx2", None), (["--cpu", "x86-64-v4"], "avx512vl", None),
     (["--cc", "clang"], None, "clang"), (["--static"], None, None)]
 
 
 def need_way(flag, program):
-    """Skips a subTest whose program does not run here, or is not compiled here."""
+    """Skips a subTest whose program cannot run or be compiled here."""
     with open("/proc/cpuinfo") as f:
         if flag and flag not in f.read().split():
             raise unittest.SkipTest(f"{flag} is missing")
@@ -53,7 +53,7 @@ class Opened(Test):
         self.put("m.pt", model(body(lines, **more), state, **{"data/0": floats(N)}))
 
     def build(self, *options, given=("x.npz",), out="p"):
-        """For this processor, where no other is named: a third of the time of a program for several."""
+        """Builds for this processor if no other is named: a third of the time of a program for several."""
         inputs = [o for g in given for o in ("-i", g)] + ["--cpu", "native"] * ("--cpu" not in options)
         self.check([KILN, "build", "m.pt", *inputs, *options, "-o", out, "--json", out + ".json"], 0)
         with open(self.at(out + ".json")) as f:
@@ -68,8 +68,8 @@ class Opened(Test):
             return f.read()
 
     def test_same_bits(self):
-        """As what --forms fast stores: on every processor, by every compiler, on any number of threads, from a file; and as generic code
-        within its rounding, which reads weights whose pages were given back."""
+        """The bits are those of --forms fast: on every processor, with every compiler, on any number of threads, from a file.
+        Generic code agrees within rounding. It reads weights whose pages were given back."""
         for way, *needed in WAYS:
             with self.subTest(way):
                 need_way(*needed)
@@ -86,7 +86,7 @@ class Opened(Test):
         self.assertTrue(self.result("p", "-i", "x.npz") == self.result("q", "-i", "x.npz"))
 
     def test_small_tiles(self):
-        """Tiles of 2 x 2 alone, and beside tiles of 4 x 4: as what --forms fast stores, and as generic code."""
+        """Tiles of 2 x 2, alone and together with tiles of 4 x 4: the bits of --forms fast, and generic code agrees."""
         w = "w = torch.sin(torch.reshape(torch.arange(147456, dtype=6), [128, 128, 3, 3]))"
         y = "torch.conv2d(x, w, None, [1, 1], [1, 1])"
         z = "torch.conv2d(torch.repeat(x, [1, 1, 4, 4]), torch.mul(w, 2), None, [1, 1], [1, 1])"
@@ -105,7 +105,8 @@ class Opened(Test):
                 self.check(["./p", "-i", "x.npz", "--selfcheck"], 0)
 
     def test_size(self):
-        """Weights are in the program once: made ones are not, nor with --forms small, which is said everywhere."""
+        """Weights are in the program once: forms made at opening are not stored, and --forms small has none. Every report says
+        so."""
         for forms in "made", "small", "fast":
             told = self.build("--forms", forms)
             self.assertEqual(told["forms"], forms)
@@ -123,7 +124,8 @@ class Opened(Test):
         self.check([KILN, "build", "m.pt", "--forms", "tiny", "-o", "PROG"], 2, "--forms wants made, fast or small, not 'tiny'")
 
     def test_before_the_first_call(self):
-        """Once, and before any call: the trace says so; --bench says how long it took and how much there is; --info opens nothing."""
+        """Forms are made once, before any call, as the trace shows. --bench prints the time and the bytes. --info opens nothing.
+        """
         self.build()
         self.check(["./p", "-i", "x.npz", "-i", "x.npz", "-o", "a.npz", "-o", "b.npz", "--trace", "t.json"], 0)
         with open(self.at("t.json")) as f:
@@ -142,7 +144,8 @@ class Opened(Test):
         self.assertRegex(said, r"opened in [0-9.]+ ms, weights made then %d bytes, most memory \d+ bytes" % (16 * N))
 
     def test_shared(self):
-        """One form for all specializations and all uses of equal weights; what other kernels read is not given back."""
+        """One form serves all specializations and all uses of equal weights. Weights that other kernels read are not given back.
+        """
         self.given(1, 64, 24, 28, name="y.npz")
         two = self.build(given=("x.npz", "y.npz"))
         self.assertGreater(len(two["specializations"]), 1)
@@ -157,7 +160,8 @@ class Opened(Test):
         self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
 
     def test_pays(self):
-        """256 channels of 4 x 4 cost more to read than is saved, of 7 x 7 with tiles of 4 x 4; code for other sizes follows."""
+        """With 256 channels of 4 x 4, reading the form costs more than it saves; with 7 x 7 tiles of 4 x 4 pay. Code for other
+        sizes follows the profiled size."""
         self.net("w = torch.sin(torch.reshape(torch.arange(589824, dtype=6), [256, 256, 3, 3]))",
                  "return torch.conv2d(x, w, None, [1, 1], [1, 1])")
         for size, made in (4, 0), (7, 4 * 16 * 256 * 256), (28, 4 * 36 * 256 * 256):
@@ -167,7 +171,7 @@ class Opened(Test):
             self.assertEqual(told["made_bytes"], made)
 
     def test_written(self):
-        """Weights that a call changes are state: no form of them is kept."""
+        """Weights that a call changes are state, so no form of them is kept."""
         self.net("y = " + CONV, "z = torch.mul_(self.w, 2)", "return y")
         self.assertEqual(self.build()["made_bytes"], 0)
         calls = ["-i", "x.npz", "-i", "x.npz", "-o", "a.npz", "-o", "b.npz"]
@@ -178,14 +182,14 @@ class Opened(Test):
         self.assertEqual([differs(w, read(self.at(n))) for w, n in zip(want, ("a.npz", "b.npz"))], [None, None])
 
     def test_trained(self):
-        """Parameters under --grad are state."""
+        """With --grad, parameters are state."""
         self.net("return torch.sum(%s)" % CONV, parameter=True)
         self.assertEqual(self.build("--grad", "params")["made_bytes"], 0)
         self.check(["./p", "-i", "x.npz", "--train", "sgd", "--lr", "0.001", "--steps", "2", "-o", "new.npz"], 0)
 
     @unittest.skipIf(SANITIZED, "its shadow memory is no measure")
     def test_no_memory(self):
-        """A message that says how to do without, and status 1; --info needs none."""
+        """Lack of memory: a message that names the option to avoid it, and status 1. --info needs no memory."""
         lines = ["w = torch.reshape(torch.arange(0, 2359296, dtype=6), [512, 512, 3, 3])", "return torch.conv2d(x, w, None, [1, 1], [1, 1])"]
         self.net(*lines)
         self.given(1, 512, 14, 14)
@@ -200,7 +204,7 @@ class Opened(Test):
         self.assertEqual(small("-i", "x.npz", "-o", "out.npz")[0], 0)
 
     def test_damaged(self):
-        """A file of weights that is too short, or not there, is a message before anything is made."""
+        """A weights file that is too short or missing: a message before any form is made."""
         self.build("--weights", "file")
         with open(self.at("p.weights"), "r+b") as f:
             f.truncate(4 * N)
@@ -209,11 +213,12 @@ class Opened(Test):
         self.check(["./p", "-i", "x.npz"], 1, "p.weights")
 
     def test_cut_short(self):
-        """A file of weights that another process cuts short while the program runs: a message, and no crash."""
+        """Another process truncates the weights file while the program runs: a message and no crash."""
         self.build("--weights", "file", "--forms", "small")
         os.mkfifo(self.at("later.npz"))
         running = subprocess.Popen(["./p", "-i", "later.npz"], cwd=self.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        with open(self.at("later.npz"), "wb") as later, open(self.at("x.npz"), "rb") as given:     # opened: the weights are mapped
+        # the program is open: the weights are mapped
+        with open(self.at("later.npz"), "wb") as later, open(self.at("x.npz"), "rb") as given:
             os.truncate(self.at("p.weights"), 0)
             later.write(given.read())
         out, said = running.communicate(timeout=60)
@@ -222,7 +227,7 @@ class Opened(Test):
 
     @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_forked(self):
-        """A process that has opened a program on two threads forks: parent and child open it again."""
+        """A process that opened a program on two threads forks. Parent and child open it again."""
         self.build("--emit", "shared", out="p.so")
         text = """import ctypes, os, sys
 lib = ctypes.CDLL("./p.so")

@@ -1,4 +1,4 @@
-"""Programs from end to end: what they answer, which code ran, what they say of wrong input, and what never happens.
+"""Programs from end to end: their answers, which code ran, messages for wrong input, and what must never happen.
 
 usage: program_test.py KILN     models are made here (an archive's text, by hand) or are the samples'
 """
@@ -7,19 +7,19 @@ import npz
 
 KILN = os.path.abspath(sys.argv.pop(1))
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
-LIMIT = 300                     # seconds, so that nothing hangs: the first program for another target takes 52 alone
+LIMIT = 300                     # seconds before a hanging command is stopped: the first program for another target takes 52 alone
 DONE, WRONG, USAGE, BUG, DIFFERS, MISS, NO_DEVICE, LACKS = range(8)
 
 
 def run(*argv, **env):
-    """(status, standard output, standard error)"""
+    """Runs a command. Returns (status, standard output, standard error)."""
     p = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
                        env={**os.environ, **env})
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
 
 
 def model(path, source):
-    """An archive of one module without state, whose methods are the source."""
+    """Writes an archive of one module without state, whose methods are the given source."""
     lines = ["class M(Module):", "  __parameters__ = []", "  __buffers__ = []"]
     lines += ["  " + line for line in source.strip("\n").split("\n")]
     with zipfile.ZipFile(path, "w") as z:
@@ -52,7 +52,7 @@ class Test(unittest.TestCase):
         return self.at(name)
 
     def ends(self, status, *argv, says=(), **env):
-        """The command ends with this status and says these things on standard error; what it says on both."""
+        """Checks that the command ends with this status and prints these messages on standard error. Returns both outputs."""
         rc, out, err = run(*argv, **env)
         self.assertEqual(rc, status, out + err)
         for part in says:
@@ -62,7 +62,7 @@ class Test(unittest.TestCase):
         return out, err
 
     def answer(self, *argv):
-        """What the command writes with -o."""
+        """The results that the command writes with -o."""
         out = self.at("answer.npz")
         if os.path.exists(out):
             os.remove(out)
@@ -95,7 +95,7 @@ def expected(x, n=2):
 
 
 class Answers(Test):
-    """One program, on the input that it was profiled on and on many that it was not."""
+    """One program, on the input that it was profiled on and on many others."""
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -169,7 +169,7 @@ class Answers(Test):
         self.ends(DONE, self.program, "-i", self.profiled, "--selfcheck")
 
     def test_many_inputs(self):
-        """As many as there are."""
+        """More than one -i: a result for each input."""
         once = self.ends(DONE, self.program, "-i", self.profiled)[0]
         self.assertEqual(self.ends(DONE, self.program, *["-i", self.profiled] * 300)[0], once * 300)
 
@@ -216,7 +216,7 @@ class Answers(Test):
         self.both(self.write("x.npz", x=floats(1), n=("<i8", (2,), [1, 2])), "error", "'n'", "int")
 
     def test_no_such_file(self):
-        """No model raised it: it is no RuntimeError."""
+        """A missing input file is an error of the command, not a RuntimeError of the model."""
         self.both(self.at("nowhere.npz"), "error: " + self.at("nowhere.npz") + ": No such file or directory")
 
     def test_input_that_is_no_npz(self):
@@ -246,13 +246,14 @@ class Answers(Test):
 
 
 class Here(Test):
-    """Its programs are for this processor alone: a third of the time of one for several."""
+    """Builds for this processor only: a third of the time of a program for several."""
     def build(self, name, *options):
         return super().build(name, "--cpu", "native", *options)
 
 
 class Lean(Here):
-    """A program leaves out what it met no operands for: texts, prints, fast loops for other types.  The answers stay."""
+    """A program leaves out the code for operands that cannot occur: texts, prints, fast loops for other types. The answers stay.
+    """
     SOURCE = """
 def forward(x: Tensor) -> Tensor:
     rows = x.reshape([-1, 2])
@@ -277,7 +278,7 @@ def forward(x: Tensor) -> Tensor:
 
 
 class Guards(Here):
-    """Sizes that depend on the data are guarded: where they differ, the generic code goes on in the middle."""
+    """Sizes that depend on the data are guarded. If they differ, generic code takes over in the middle of the call."""
     def test_bailout(self):
         m = model(self.at("m.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tuple[Tensor, List[int]]:
@@ -299,7 +300,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tuple[Tensor, List[int]]:
         self.ends(DONE, program, "-i", miss, "--selfcheck")
 
     def test_counts(self):
-        """A large count from data is not guarded after one run; what follows from it neither."""
+        """A large count from the data is not guarded after one run, nor is anything computed from it."""
         m = model(self.at("c.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tensor:
   at = torch.nonzero(torch.gt(x, 0))
@@ -314,7 +315,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.assertEqual(self.answer(program, "-i", other), {"out": ("<f4", (), [70 * 70])})
 
     def test_probe(self):
-        """What is used only sometimes is guarded by what it always is; list items that are set are followed."""
+        """A value that is used only sometimes is guarded by its constant value. Elements set in lists are tracked."""
         m = model(self.at("p.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tensor:
   kept = {"a": x, "b": torch.cat([x, x])}
@@ -333,7 +334,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (1,), [38])})
 
     def test_written_number(self):
-        """A number in a tensor that is written to is not known from what it was, and no constant's memory."""
+        """A number in a tensor that is written to is not assumed to keep its value, and no constant's memory is written to."""
         m = model(self.at("w.pt"), """
 def forward(self: __torch__.M, y: int) -> int:
   t = torch.tensor(0)
@@ -351,7 +352,7 @@ def forward(self: __torch__.M, y: int) -> int:
         self.ends(DONE, program, "-i", hit, "--selfcheck")
 
     def test_written_members(self):
-        """What a dict or list holds is not known after a write that may be, or that nobody can follow under all its names."""
+        """An element of a dict or list is not known after a write that may reach it, or through names that cannot be followed."""
         m = model(self.at("d.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tuple[int, List[int], int]:
   d = torch.dict()
@@ -375,7 +376,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tuple[int, List[int], int]:
         self.assertEqual(self.ends(DONE, program, "-i", miss)[0].strip(), "(2, [5, 2, 3], 1)")
 
     def test_joined(self):
-        """What branches give has memory of its own only where nobody writes to it by another name."""
+        """The joined result of two branches gets memory of its own only if nobody writes to it by another name."""
         m = model(self.at("j.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tensor:
   if torch.gt(torch.sum(x), 0):
@@ -391,7 +392,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.assertEqual(self.answer(program, "-i", other), {"out": floats(2, 3)})
 
     def test_all_known(self):
-        """Numbers that went through tensors, the grad mode and writes elsewhere keep nothing from being kernels."""
+        """Numbers that went through tensors, the grad mode, and writes elsewhere do not prevent kernels."""
         m = model(self.at("k.pt"), """
 def forward(self: __torch__.M, x: Tensor) -> Tensor:
   n = torch.floor_divide(ops.prim.NumToTensor(torch.size(x, 1)), torch.tensor(2))
@@ -411,7 +412,7 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
 
 
 class Raises(Here):
-    """What a model raises itself, or its operators do, is the program's answer."""
+    """An error that a model or its operator raises is the program's answer."""
     def test_sizes_that_do_not_fit(self):
         program = self.build("lstm", os.path.join(SAMPLES, "lstm", "model.pt"), "-i", os.path.join(SAMPLES, "lstm", "in.npz"))
         arrays = npz.read(os.path.join(SAMPLES, "lstm", "in.npz"))
@@ -430,7 +431,7 @@ class Raises(Here):
         m = model(self.at("m.pt"), 'def forward(self: __torch__.M, x: Tensor) -> Tensor:\n'
                   '  if torch.gt(torch.dim(x), 1):\n    ops.prim.RaiseException("too many dims")\n  return x')
         bad, good = self.write("bad.npz", x=floats(1, shape=(1, 1))), self.write("good.npz", x=floats(1))
-        program = self.build("raise", m, "-i", bad)          # profiled on what raises: still a program
+        program = self.build("raise", m, "-i", bad)          # profiled on an input that raises: still a program
         for argv in ([KILN, "run", m], [program]):
             self.ends(WRONG, *argv, "-i", bad, says=["too many dims", "RaiseException"])
             self.assertEqual(self.answer(*argv, "-i", good)["out"], floats(1))
@@ -450,7 +451,7 @@ class Raises(Here):
 
 
 class Hostile(Here):
-    """Text of the model stands in the emitted C: as comments and strings, never as code."""
+    """Text of the model appears in the emitted C as comments and strings, never as code."""
     LINES = ['*/ #error out of the comment /*', '*/ } __attribute__((constructor)) void own(void) { abort(); } /*',
              '// \\\\', '??/', '"); abort(); ("', '%s%n', '\\n#error x', '/* nested', '\u00e9\u4e2d']
 
@@ -479,7 +480,7 @@ class Hostile(Here):
 
 
 class Archives(Test):
-    """Files that are no good model: a message, a status, and nothing written."""
+    """Files that are no valid model: a message, a status, and no output written."""
     def refused(self, path, *says, status=WRONG):
         for command in ("build", "run"):
             out = self.at("out-of-" + command)
@@ -518,12 +519,12 @@ class Archives(Test):
             name = m.filename
             with self.subTest(name):
                 self.refused(self.file(data), name.split("/", 1)[1])
-        for place in range(len(good) - 1500, len(good), 61):         # the directory: read past, or refused
+        for place in range(len(good) - 1500, len(good), 61):         # bytes of the central directory: skipped or refused
             data = bytearray(good)
             data[place] ^= 16
             with self.subTest(place):
                 rc, _, err = run(KILN, "run", self.file(data), "-i", os.path.join(SAMPLES, "halting", "in.npz"))
-                self.assertIn(rc, (DONE, WRONG, LACKS), err)       # LACKS: a method of compression
+                self.assertIn(rc, (DONE, WRONG, LACKS), err)       # LACKS: an unknown compression method
 
     def test_checkpoint(self):
         with zipfile.ZipFile(self.at("eager.pt"), "w") as z:

@@ -1,6 +1,6 @@
-"""Kernels that reduce: every operator, dtype and layout in programs by tcc and by the C compiler, of static and of dynamic
-sizes; NaN, infinities, equal elements, no elements.
-Half of the dtypes with layouts, and of the lengths, each day (tests/daily.py).
+"""Kernels that reduce: every operator, dtype and layout in programs by tcc and by the C compiler, with static and dynamic sizes.
+NaN, infinities, equal elements, no elements. Each day half of the dtypes with layouts, and of the lengths, are tested
+(tests/daily.py).
 
 usage: rows_test.py KILN
 """
@@ -14,7 +14,7 @@ from hostile import body, call, model, npy, npz
 
 
 def reductions(dims, floating, logical, ordered=True):
-    """Results over a list of dims; over the first of them, where an operator takes but one."""
+    """Reductions over a list of dims, or over the first of them if an operator takes only one."""
     d, one = "[%s]" % ", ".join(map(str, dims)), dims[0]
     yield "torch.any(x, %d)" % one
     yield "torch.all(x, %d, True)" % one
@@ -29,7 +29,7 @@ def reductions(dims, floating, logical, ordered=True):
         yield "(torch.max(x, %d))[1]" % one
         yield "(torch.min(x, %d, True))[0]" % one
         yield "torch.min(x)"
-        if ordered:                      # PyTorch has none of half and bfloat16
+        if ordered:                      # PyTorch has no such operators of float16 and bfloat16
             yield "(torch.aminmax(x, dim=%d))[0]" % one
             yield "(torch.aminmax(x, dim=%d))[1]" % one
     if floating:
@@ -49,7 +49,7 @@ def reductions(dims, floating, logical, ordered=True):
 
 
 def normalised():
-    """Of a tensor of four dims."""
+    """Normalisations of a tensor of four dims."""
     for dim in range(4):
         yield "torch.softmax(x, %d)" % dim
         yield "torch.log_softmax(x, %d)" % dim
@@ -76,7 +76,7 @@ LAYOUTS = {
 
 class Rows(Form):
     def several(self, expressions, inputs, cc=None, calls=0, before=()):
-        """All expressions of x in one program."""
+        """Checks all expressions of x in one program."""
         names = ["r%d" % i for i in range(len(expressions))]
         lines = list(before) + ["%s = %s" % pair for pair in zip(names, expressions)] + ["return [%s]" % ", ".join(names)]
         if cc is None:
@@ -98,11 +98,11 @@ class Rows(Form):
                 self.several(all_of, ["x=%s[4x6x5x17]" % dtype], before=["x = %s" % layout] if layout != "x" else [])
 
     def computed(self, make, reductions):
-        """Reductions of what `make` says with a number of their own, so that no two have what is computed in common."""
+        """Reductions of the expression `make`, each with a number of its own, so that no two share a computation."""
         return [e.replace("(x", "(" + make % (i + 1), 1) for i, e in enumerate(reductions) if "dtype=7" not in e]
 
     def test_of_what_is_computed(self):
-        """What one reduction alone reads is computed as it is read, whatever is broadcast or turned."""
+        """An operand that only one reduction reads is computed as it is read, also if it is broadcast or transposed."""
         near, some = "torch.sin(torch.mul(x, %d))", "torch.gt(torch.mul(x, %d), 3)"
         makes = ["torch.sub(torch.mul(x, x), %d)", "torch.mul(torch.sub(x, %d), torch.select(x, 0, 0))", "torch.sub(torch.permute(x, [0, 1, 2, 3]), torch.mul(torch.slice(x, 2, 0, 1), %d))"]
         for dtype, dims in daily.sample(itertools.product(("float32", "float64", "bfloat16", "int64"), ([3], [1], [0, 2])), 2):
@@ -116,7 +116,7 @@ class Rows(Form):
             self.several(self.computed(near, reductions(dims, True, False)), ["x=float32[80x70]"], ["--cc", os.environ.get("CC", "cc"), "--cpu", "native"])
 
     def kernels(self, *lines, args="x: Tensor", inputs=("x=float32[40x30]",)):
-        """What a program launches, after that it answers as the interpreter."""
+        """Names of the kernels that a program launches, after checking its answers."""
         self.put("m.pt", model(body(lines, args, "Tensor")))
         options = [o for i in inputs for o in ("-i", i)]
         self.check([KILN, "build", "m.pt", *options, "--cc", "tcc", "-o", "program"], 0)
@@ -130,7 +130,7 @@ class Rows(Form):
         self.assertEqual(self.kernels(squares, "return torch.mean(y, [1])"), ["mul, mean_dim"])
         self.assertEqual(self.kernels(squares, "z = torch.add(y, 1)", "return torch.sum(torch.sigmoid(z), [0])"), ["mul, add, sigmoid, sum_dim_IntList"])
         self.assertEqual(self.kernels("return torch.amax(torch.mul(x, torch.select(x, 0, 1)), [0])"), ["mul, amax"])
-        # of two readers, of one that reads twice, of few rows of many elements; where something is written before
+        # for two readers, for one that reads twice, for few rows of many elements, and where a write comes in between
         self.assertEqual(self.kernels(squares, "return torch.add(torch.sum(y, [1]), torch.amax(y, [1]))"), ["mul", "sum_dim_IntList", "amax", "add"])
         self.assertEqual(self.kernels(squares, "return torch.var(y, [1], True, False)"), ["mul", "var_dim"])
         self.assertEqual(self.kernels(squares, "return torch.sum(y, [0])", inputs=("x=float32[9000x8]",)), ["mul", "sum_dim_IntList"])
@@ -142,7 +142,7 @@ class Rows(Form):
                 self.several(list(normalised()), ["x=%s[3x4x5x17]" % dtype], calls=0)
 
     def test_few_side_by_side(self):
-        """Rows of which a few lie side by side are made consecutive first."""
+        """Rows of which only a few are adjacent are made consecutive first."""
         for f, x, dtype in daily.sample(itertools.product(("softmax", "log_softmax"), ("2x3x40x4", "2x40x3x1", "2..5x3x33..60x4", "2x3..20x40x4", "2x3x40x17"),
                                                           ("float32", "bfloat16", "float64")), 2):
             self.form(["return torch.%s(torch.permute(x, [0, 3, 1, 2]), -1)" % f], ["x=%s[%s]" % (dtype, x)])
@@ -153,7 +153,7 @@ class Rows(Form):
                 self.several([e for dims in ([3], [1], [0, 2]) for e in reductions(dims, True, False)], ["x=float32[%s]" % shape])
 
     def test_compiled(self):
-        """By the C compiler, whose vectors are others: lengths around those of lanes, of parts and of rows side by side."""
+        """The C compiler has other vectors than tcc: lengths near those of lanes, of blocks and of adjacent rows."""
         for n in daily.sample((1, 7, 16, 31, 64, 65, 100, 2048, 2100, 5000), 2):
             both = [e for d in ([1], [0]) for e in reductions(d, True, False)]
             both += ["torch.softmax(x, 1)", "torch.softmax(x, 0)", "torch.log_softmax(x, 1)", "torch.layer_norm(x, [%d], None, None, 1.0e-05)" % n]

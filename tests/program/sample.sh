@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/program/sample.sh PROGRAM - the program of samples/NAME gives what PyTorch gave, and its specialization is taken
+# tests/program/sample.sh PROGRAM - the program of samples/NAME answers as PyTorch and runs its specialization
 set -e
 sample=samples/$(basename "$1")
 ASAN_OPTIONS=detect_leaks=1 "$1" -i "$sample/in.npz" --strict -o "$1.npz" >"$1.txt"

@@ -1,6 +1,5 @@
-"""What a specialization must not conclude: lists and attributes that are written, numbers that change, types that are mixed,
-branches and loops that leave more than one answer. Each program answers as the interpreter does on what it was profiled on, and
-on what it was not.
+"""Conclusions that a specialization must not draw: lists and attributes that are written, numbers that change, mixed types,
+branches and loops with more than one outcome. Each program answers as the interpreter does on its profiled inputs and on others.
 
 usage: special_test.py KILN
 """
@@ -27,7 +26,7 @@ class Special(Same):
     # ---- sizes ----
 
     def test_sizes_changed_in_place(self):
-        """A tensor gets other sizes in place: values from before have the old ones, whoever holds the tensor sees the new ones."""
+        """A tensor is resized in place. Values read before have the old sizes, and every name of the tensor sees the new ones."""
         self.array("e.npz", *range(12), rows=3, columns=4)
         for write in ("torch.t_(a)", "torch.unsqueeze_(a, 0)", "torch.transpose_(a, 0, 1)", "torch.squeeze_(torch.unsqueeze_(a, -1))",
                       "torch.resize_(a, [2, 3])", "torch.as_strided_(a, [2, 3], [1, 2])", "torch.swapaxes_(a, 0, -1)",
@@ -44,7 +43,7 @@ class Special(Same):
                    "return (s, torch.tanh(x))"], "d.npz", ["e.npz"], "Tuple[int, Tensor]")
 
     def test_out_resized(self):
-        """`out` of a kernel gets other sizes: what was computed from it before had the old ones, attributes keep the new ones."""
+        """`out` of a kernel is resized. Values computed from it before have the old sizes, and attributes keep the new ones."""
         self.array("e.npz", *range(12), rows=3, columns=4)
         part = "a = torch.relu(torch.slice(x, 0, 0, 1))"
         for write in ("torch.add(x, x, out=a)", "torch.mm(x, torch.t(x), out=a)", "torch.cat([x, x], 1, out=a)", "torch.sum(x, [0], out=a)"):
@@ -62,7 +61,7 @@ class Special(Same):
                   "d.npz", ["e.npz"], "Tuple[Tensor, int]")
 
     def test_out_resized_by_data(self):
-        """The sizes that `out` gets depend on elements."""
+        """The new sizes of `out` depend on elements."""
         self.array("e.npz", *range(8), rows=4, columns=2)
         self.array("f.npz", 3, 4, 5, 6, 7, 8, 9, 9, rows=4, columns=2)
         for pick in ("x[torch.gt(torch.sum(x, 1), 4)]", "torch.narrow(x, 0, 0, int(torch.min(x)))"):
@@ -72,7 +71,8 @@ class Special(Same):
     # ---- bytes ----
 
     def test_zero_points(self):
-        """What stands for padding in a product of bytes is a byte: not a zero point that is none, known or not."""
+        """Padding in a product of bytes is a byte. A zero point outside the byte's range must not be used for it, known or not.
+        """
         of = "ops.quantized_decomposed.dequantize_per_tensor(%s, %s, %s, -128, 127, 1)"
         i8 = "torch.to(torch.reshape(torch.arange(-36, 36), [%s]), 1)"
         self.array("e.npz", 300)
@@ -84,13 +84,13 @@ class Special(Same):
     # ---- lists ----
 
     def test_lists_of_unknown(self):
-        """A list whose elements nothing is known of is written to before it is read."""
+        """A list with unknown elements is written to before it is read."""
         self.array("e.npz", *range(6), rows=2)
         self.same(["n = int(torch.sum(x))", "l = [n, 2]", "_0 = torch._set_item(l, 0, 7)", "a, b = l", "return (l[0], a, b, l[1])"], "d.npz", ["e.npz"],
                   "Tuple[int, int, int, int]")
 
     def test_lists_written(self):
-        """Elements that are put, added, taken and moved, at all ends."""
+        """Elements set, appended, removed and moved, at both ends."""
         for write in ("_0 = torch._set_item(l, 0, c)", "_0 = torch._set_item(l, -1, c)", "_0 = torch.insert(l, 0, c)", "_0 = torch.insert(l, 1, c)",
                       "_0 = torch.insert(l, 2, c)", "_0 = torch.insert(l, 9, c)", "_0 = torch.insert(l, -1, c)", "_0 = torch.insert(l, -2, c)",
                       "_0 = torch.insert(l, -9, c)", "_0 = torch.append(l, c)", "_0 = torch.extend(l, [c, b, c])", "_0 = torch.extend(l, l)",
@@ -116,7 +116,7 @@ class Special(Same):
                   "a.npz", self.all)
 
     def test_list_arguments(self):
-        """A list that the caller has is changed for him, too."""
+        """The caller sees changes to a list that it passed."""
         self.put("l.npz", npz(**{"x": npy([2]), "l.0": npy([3]), "l.1": npy([2])}))
         self.put("m.npz", npz(**{"x": npy([2]), "l.0": npy([3])}))
         self.same(["_0 = torch.append(l, x)", "n = torch.len(l)", "y = l[-1]", "return (n, y, l)"], "l.npz", ["m.npz"],
@@ -125,7 +125,7 @@ class Special(Same):
         self.same(["return (t[-1], t[-3], t[1])"], "t.npz", (), "Tuple[Tensor, Tensor, Tensor]", "t: Tuple[Tensor, Tensor, Tensor]")
 
     def test_lists_in_flow(self):
-        """What a branch or a loop adds, inside of what is called, too."""
+        """Elements that a branch or a loop appends, also inside a call."""
         for many in ("4", "torch.size(x, 0)", "int(torch.sum(torch.ge(x, x)))"):
             self.same(["l = [x]", "n = %s" % many, "for i in range(n):", "  if bool(torch.gt(torch.sum(x), float(i))):", "    _0 = torch.append(l, torch.mul(x, i))",
                        "  else:", "    _1 = torch._set_item(l, 0, torch.neg(l[0]))", "k = torch.len(l)", "return (torch.cat(l, 0), k)"],
@@ -144,7 +144,7 @@ class Special(Same):
                    "return (torch.len(d), torch.values(d))"], "a.npz", self.all, "Tuple[int, List[Tensor]]")
 
     def test_lists_unknown(self):
-        """A write to a list or dict of which nothing is known is one to any that it may be."""
+        """A write to an unknown list or dict counts as a write to every one that it may be."""
         self.same(["l = [x]", "d = {\"a\": l, \"b\": [torch.neg(x)]}", "k = \"a\"", "if bool(torch.gt(torch.sum(x), 2.)):", "  k = \"b\"", "else:", "  pass",
                    "_0 = torch.append(d[k], torch.sum(x, [0], True))", "return (torch.cat(l, 0), torch.len(l), torch.len(d[\"b\"]))"], "a.npz", self.all,
                   "Tuple[Tensor, int, int]")
@@ -154,7 +154,7 @@ class Special(Same):
                   "a.npz", self.all, "Tuple[int, List[int]]")
 
     def test_lists_in_lists(self):
-        """What a branch writes to, met through what holds it; the caller's, in a tuple."""
+        """A branch writes to a list that is read through its container, or to the caller's list in a tuple."""
         for what in ("[l, [torch.neg(x)]]", "(l, x)"):
             self.same(["l = [x]", "m = %s" % what, "if bool(torch.gt(torch.sum(x), 2.)):", "  _0 = torch.append(l, torch.neg(x))", "else:", "  pass",
                        "return (torch.cat(m[0], 0), torch.len(m[0]))"], "a.npz", self.all, "Tuple[Tensor, int]")
@@ -164,12 +164,12 @@ class Special(Same):
                   "t: Tuple[List[Tensor], Tensor]")
 
     def test_calls(self):
-        """What a method does to what it was given."""
+        """A method's effects on its arguments."""
         self.same(["l = [x]", "k = (self).more(l, )", "return (torch.cat(l, 0), torch.len(l), k)"], "a.npz", self.all, "Tuple[Tensor, int, int]",
                   code="  def more(self: __torch__.M, l: List[Tensor]) -> int:\n    _0 = torch.append(l, torch.neg(l[-1]))\n    return torch.len(l)\n")
 
     def test_tasks(self):
-        """What a task does to what it was given, in a loop and not."""
+        """A task's effects on its arguments, in a loop and outside."""
         code = "  def more(self: __torch__.M, l: List[int], x: Tensor) -> Tensor:\n    _0 = torch.append(l, 5)\n    return torch.sum(x)\n"
         task = ["def task():", "  return (self).more(l, x, )", "f = fork(task)", "y = torch.wait(f)"]
         self.same(["l = [1, 2]", *task, "return (torch.add(torch.zeros([torch.len(l)]), y), torch.len(l))"], "a.npz", self.all, "Tuple[Tensor, int]", code=code)
@@ -182,7 +182,7 @@ class Special(Same):
         self.same(lines, inputs, self.all if others is None else others, result, before=LISTS, state=STATE, **more)
 
     def test_attributes(self):
-        """What is read behind a write is what was written: of another size, in a loop, in a branch, through a method."""
+        """An attribute read after a write has the written value: of another size, in a loop, in a branch, through a method."""
         self.state(["k = self.n", "self.n = torch.add(self.n, 1)", "self.n = torch.mul(self.n, 2)", "return (k, self.n, torch.add(x, self.n))"],
                    "Tuple[int, int, Tensor]")
         self.state(["self.w = x", "self.v = torch.neg(x)", "self.n = 7", "a = self.w", "b = self.v", "self.v = torch.sum(x)", "return (a, b, self.v, self.n)"],
@@ -200,7 +200,7 @@ class Special(Same):
     # ---- numbers and types ----
 
     def test_random(self):
-        """A draw is no constant, whatever it is made of."""
+        """A random draw is no constant, whatever its arguments are."""
         for draw in ("torch.rand([2])", "torch.randint(0, 10, [2])", "torch.randperm(4)", "torch.bernoulli(torch.full([4], 0.5))"):
             self.same(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", ["b.npz"])
             self.in_turn(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", "a.npz", "b.npz", "a.npz")
@@ -209,13 +209,13 @@ class Special(Same):
             self.same(["n = int(torch.sum(%s))" % draw, "return torch.full([torch.add(1, torch.mul(n, 0))], n)"], "a.npz", ["b.npz"], runs=2)
 
     def test_constants_written(self):
-        """A constant of the model that is written to is read as it is then."""
+        """A constant of the model that is written to has its current value when read."""
         self.same(["c = torch.ones([2])", "a = float(torch.sum(c))", "_0 = torch.add_(c, 1.)", "b = float(torch.sum(c))", "return torch.add(x, a, alpha=b)"],
                   "a.npz", self.all)
         self.same(["c = torch.tensor([2])", "n = int(c)", "_0 = torch.add_(c, 1)", "m = int(c)", "return torch.zeros([n, m])"], "a.npz", self.all)
 
     def test_bodies_written(self):
-        """What an operator's body makes of constants is no constant where the model writes to it, or to what it was given."""
+        """The result of an operator's body on constants is no constant if the model writes to it or to its arguments."""
         for made in ("torch.masked_fill(self.w, torch.gt(self.w, -1.), 2)", "torch.masked_fill(self.w, torch.gt(self.w, 2.), 2)",
                      "torch.softmax(self.w, 0)", "torch.layer_norm(self.w, [3])", "torch.flatten(torch.masked_fill(self.w, torch.gt(self.w, 1.), 2))"):
             self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = %s" % made, "  if bool(torch.gt(s, -100.)):",
@@ -230,7 +230,7 @@ class Special(Same):
                   **{"constants.pkl": pickled(b"(" + W + b"t"), "constants/0": bytes(24)})
 
     def test_errors_kept(self):
-        """What raises for some data stays, though only a branch that the profile leaves out needs what it gives."""
+        """An operator that may raise is kept, even if only a branch that the profile leaves out reads its result."""
         self.put("in.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 1))))
         self.put("out.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 5))))
         self.put("zero.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 0))))
@@ -245,7 +245,7 @@ class Special(Same):
                       "out.npz", ["in.npz", "zero.npz"], args="x: Tensor, k: int")
 
     def test_optionals(self):
-        """None in one run and a tensor in another; tensors of two types."""
+        """None in one run and a tensor in another; tensors of two dtypes."""
         lines = ["y = annotate(Optional[Tensor], None)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.neg(x)", "else:", "  pass",
                  "if torch.__is__(y, None):", "  z = torch.sum(x)", "else:", "  z = torch.mul(unchecked_cast(Tensor, y), 2.)", "return z"]
         for profiled in ("a.npz -i b.npz", "a.npz -i c.npz", "c.npz", "c.npz -i a.npz"):
@@ -256,12 +256,12 @@ class Special(Same):
             self.special(lines, profiled, ["a.npz", "b.npz", "c.npz", "d.npz"])
 
     def test_mixed(self):
-        """A tensor in one run and a number in another: no guard says that it is always the one."""
+        """A tensor in one run and a number in another: no guard claims that it is always one of them."""
         self.special(["y = unchecked_cast(Union[Tensor, int], 3)", "if bool(torch.gt(torch.sum(x), 8.)):", "  y = torch.mul(x, 2.)", "else:", "  pass",
                       "if isinstance(y, int):", "  z = torch.neg(x)", "else:", "  z = torch.add(y, 1.)", "return z"], ["b.npz", "a.npz"], ["c.npz", "d.npz"], strict=True)
 
     def special(self, lines, profiled, others, result="Tensor", strict=False):
-        """Profiled on several inputs.  strict: these meet no guard."""
+        """Builds with several profiled inputs. strict: these inputs must fail no guard."""
         self.put("m.pt", model(body(lines, "x: Tensor", result)))
         rc, said, errors = call([KILN, "build", "m.pt", *(o for i in profiled for o in ("-i", i)), *TCC, "-o", "program"], self.dir)
         self.assertEqual(rc, 0, (lines, errors))
@@ -292,7 +292,8 @@ class Special(Same):
                     os.remove(os.path.join(self.dir, "program"))
 
     def test_dynamic(self):
-        """Sizes that no formula says: one is different, parts and loops of another number, memory that is shared for some; two symbols."""
+        """Sizes that no formula gives: one sample differs, numbers of parts and trips differ, memory is shared in some samples
+        only, two symbols."""
         for lines in (["n = torch.size(x, 0)", "m = torch.add(n, int(torch.eq(n, 5)))", "return torch.mul(torch.add(torch.zeros([m, 3]), torch.sum(x)), 2.)"],
                       ["n = torch.size(x, 0)", "m = torch.add(torch.floordiv(n, 2), torch.remainder(n, 3))", "return torch.add(torch.zeros([m, n]), torch.sum(x))"],
                       ["n = torch.size(x, 0)", "if torch.eq(n, 6):", "  y = x", "else:", "  y = torch.neg(x)", "z = torch.add(y, 1.)", "return torch.mm(z, torch.t(y))"],
@@ -319,7 +320,7 @@ class Special(Same):
         os.remove(os.path.join(self.dir, "program"))
 
     def test_joins(self):
-        """What an If or a loop joins may be another's memory, and be written to."""
+        """The joined result of a branch or a loop may alias another value and be written to."""
         for write in ("_0 = torch.add_(y, 1.)", "_0 = torch.add_(x, 1.)", "self.w = y", "l = [y]\n_0 = torch.add_(l[0], 1.)"):
             self.same(["z = torch.neg(x)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = x", "else:", "  y = z", *write.split("\n"),
                        "return (x, y, z)"], "a.npz", self.all, "Tuple[Tensor, Tensor, Tensor]")
@@ -335,7 +336,8 @@ class Special(Same):
                   "Tuple[Tensor, Tensor]")
 
     def test_branches(self):
-        """Of a branch that sizes decide one side is taken: what it prints, writes and raises, though it leaves no value."""
+        """A branch decided by sizes is replaced by the taken side, including its prints, writes and raises, though it has no
+        result."""
         for effect in ("print(torch.dim(x))", "_0 = torch.add_(y, 1.)", "self.n = 7", "_0 = torch.append(l, y)", "ops.prim.RaiseException(\"no\")"):
             for sides in ((effect, "pass"), ("pass", effect)):
                 for rank in 1, 2:
@@ -347,14 +349,14 @@ class Special(Same):
                    "if isinstance(y, int):", "  z = 1", "else:", "  z = 2", "return torch.add(x, z)"], "a.npz", self.all)
 
     def test_writes(self):
-        """Operators that write to a part of something, of another type or size than it has."""
+        """In-place operators on a part of a tensor, with an operand of another dtype or size."""
         for write in ("torch.sigmoid_(p)", "torch.add_(p, 1)", "torch.mul_(p, torch.sum(x))", "torch.add_(p, torch.to(p, 7))", "torch.clamp_(p, 0., 1.)",
                       "torch.pow_(p, 2)", "torch.copy_(p, torch.to(torch.ones([]), 4))", "torch.relu_(p)", "torch.hardtanh_(p)"):
             for part in ("torch.select(y, 0, 1)", "torch.slice(y, 1, 1)", "torch.t(y)", "torch.unbind(y, 0)[1]", "y"):
                 self.same(["y = torch.mul(x, 0.5)", "p = %s" % part, "_0 = %s" % write, "return (y, p)"], "a.npz", ["d.npz"], "Tuple[Tensor, Tensor]")
 
     def test_parts_written(self):
-        """Writes to parts of what nothing else reads are values; whatever could tell finds what the model has."""
+        """Writes to parts of a tensor that nothing else reads become values. Every observer still sees the model's values."""
         self.array("e.npz", *range(18), rows=3, columns=6)
         self.array("f.npz", *range(36), rows=3, columns=12)
         for parts, write, rest, result in product(
@@ -384,7 +386,7 @@ class Special(Same):
                        "return (torch.add(y, 1.), n, m)"], "a.npz", self.all, "Tuple[Tensor, Tensor, Tensor]")
 
     def test_copies(self):
-        """What aten::copy gives is memory of its own: a write to the one is not seen in the other."""
+        """The result of aten::copy has memory of its own: a write to either tensor is not seen in the other."""
         for src, sizes in ("x", "3, 3"), ("torch.select(x, 0, 1)", "3"), ("torch.mul(x, 2.)", "3, 3"), ("torch.ones([3])", "3"), ("torch.sum(x, [0])", "3, 3"):
             for what in "x", "s", "y":
                 for result in "torch.mul(y, 2.)", "y", "torch.mul(s, y)":
@@ -392,7 +394,7 @@ class Special(Same):
                               "a.npz", (), "Tuple[Tensor, Tensor]")
 
     def test_dtype_kept(self):
-        """A write to what is known keeps its dtype, whatever the operator gives."""
+        """A write to a known tensor keeps its dtype, whatever dtype the operator computes."""
         for make in "torch.tensor([3, -4])", "torch.to(torch.tensor([3, -4]), 3)", "torch.clone(self.w)", "torch.max(torch.tensor([3, -4]))":
             for write in "torch.gt_(a, 0)", "torch.logical_not_(a)", "torch.mul_(a, torch.tensor(True))", "torch.eq_(a, torch.tensor(3))":
                 self.same(["a = " + make, "_0 = " + write, "return (torch.minimum(a, a), torch.add(x, a))"], "a.npz", (), "Tuple[Tensor, Tensor]")
@@ -400,14 +402,15 @@ class Special(Same):
 
 class Sizes(Form):
     def test_written(self):
-        """A size in a tensor that is written to is a number all the same."""
+        """A size in a tensor that is written to stays a known number."""
         self.form(["n = ops.prim.NumToTensor(torch.size(x, 0))", "m = torch.mul_(n, 2)", "k = torch.sub_(m, 12)", "y = torch.reshape(x, [int(k), -1])",
                    "return torch.mul(y, 2.)"], ["x=float32[8x12]"])
 
 
 class Dtypes(Form):
     def test_no_code(self):
-        """An integer that is no dtype's code: an error of the call, by every way of making a tensor, and never a read past a table."""
+        """An integer that is no code of a dtype: an error of the call for every function that makes tensors, and never a read
+        past a table."""
         self.put("x.npz", npz(x=npy([3], data=struct.pack("<3f", 1, 2, 3))))
         for given in "torch.float*64", "99", "-1", "torch.size(x, 0)*4096":
             for makes in ("torch.zeros([2], dtype=%s)", "torch.to(x, %s)", "torch.sum(x, dtype=%s)", "torch.softmax(x, 0, %s)", "torch.arange(4, dtype=%s)",

@@ -1,5 +1,5 @@
-"""The second and later calls of a program ask the system for no memory: counted by count.c, preloaded, as the difference
-between a run of few calls and one of many.
+"""The second and later calls of a program allocate no memory from the system. count.c, preloaded, counts allocations; the test
+subtracts a run of few calls from one of many.
 
 usage: steady_test.py KILN [CASE...]         folders with model.pt and 1.in.npz: what these ask for, instead of the samples
 """
@@ -55,7 +55,7 @@ class Steady(unittest.TestCase):
         self.steady("digits")
 
     def test_not_recycled(self):
-        """With KILN_NO_RECYCLE every value is taken from the system, for valgrind to see."""
+        """With KILN_NO_RECYCLE every value is allocated from the system, so that valgrind sees it."""
         with unittest.mock.patch.dict(os.environ, KILN_NO_RECYCLE="1"), self.assertRaisesRegex(AssertionError, "allocations a call"):
             self.steady("beam")
 

@@ -1,5 +1,5 @@
-"""Other sizes than the one input's: which sizes become symbols, and that answers at other sizes are the interpreter's.
-The ranges that --info names are taken: at their ends and in the middle.
+"""Sizes other than those of the one input: which sizes become symbols, and whether answers at other sizes are the interpreter's.
+The ranges that --info prints are tested at their ends and in the middle.
 
 usage: symbols_test.py KILN
 """
@@ -12,7 +12,7 @@ from hostile import KILN, Test, body, call, model, npy, npz
 
 class Symbols(Test):
     def sized(self, text):
-        """x=2x3 y=4: a file with these arguments, float32."""
+        """Writes an input file of float32 arguments with sizes like "x=2x3 y=4"."""
         arrays = {}
         for arg in text.split():
             name, sizes = arg.split("=")
@@ -22,8 +22,8 @@ class Symbols(Test):
         return text.replace(" ", ",") + ".npz"
 
     def build(self, text, sizes, *options):
-        """The signature of each dynamic specialization but that for a batch of 1 after larger ones, which is in self.ones, and
-        runtime calls of all."""
+        """Builds the model. Returns the signature of each dynamic specialization, except the one for a batch of 1 after larger
+        ones, which goes to self.ones. self.calls gets all numbers of runtime calls."""
         self.put("m.py", ("def forward%s\n" % text).encode())
         code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-v", "-o", "program",
                                *options], self.dir)
@@ -37,7 +37,8 @@ class Symbols(Test):
         return found[:at]
 
     def same(self, sizes, ran):
-        """At these sizes the program, in code of this kind (""; of any kind), answers as the interpreter of the graph as it was read."""
+        """At these sizes the program answers as the unoptimized graph in the interpreter. ran: the code that must run, or "" for
+        any."""
         code, out, err = call([KILN, "run", "m.py", "-O0", "-i", self.sized(sizes), "-o", "right.npz"], self.dir)
         self.assertEqual(code, 0, err.decode())
         code, out, err = call(["./program", "-i", self.sized(sizes), "-o", "o.npz", "--guards"], self.dir)
@@ -63,7 +64,8 @@ class Symbols(Test):
         self.same("x=5000x4", "generic")
 
     def test_batch_after_larger_ones(self):
-        """A batch of 1 has a specialization: dynamic where other sizes vary, exact where none does, none where it cannot be."""
+        """A batch of 1 has a specialization: a dynamic one if other sizes vary, an exact one if none does. It has none if that is
+        impossible."""
         self.assertEqual(self.build(self.LINEAR, "x=8x4"), ["x: Float(s0, 4)"])
         self.assertEqual(self.ones, [])
         self.same("x=1x4", "exact")
@@ -83,7 +85,7 @@ class Symbols(Test):
         self.assertIn(b"too few", call(["./program", "-i", self.sized("x=1x3"), "-o", "o.npz"], self.dir)[2])
 
     def test_batch_of_one_instead(self):
-        """Lengths that are padded and those that are not have no code in common: what a batch has instead, a batch of 1 has."""
+        """Padded and unpadded lengths share no code, so only the profiled length has code: for a batch and for a batch of 1."""
         text = ("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(9)).reshape([1, 1, 3, 3])\n    t = x.size(1)\n    r = x\n"
                 "    for k in [24, 7]:\n        n = (t + k - 1) // k\n"
                 "        y = torch.constant_pad_nd(x, [0, 0, 0, n * k - t]).reshape([x.size(0), n, k, 1]).permute([0, 3, 1, 2])\n"
@@ -94,7 +96,7 @@ class Symbols(Test):
         self.same("x=5x96x1", "dynamic")
 
     def test_ends(self):
-        """A range ends where a batch of small ones does, and all ranges together where no tensor is too large for a machine."""
+        """The range of a batch has an end. Ranges of several symbols end where tensors would be too large for a machine."""
         self.build(self.LINEAR, "x=2x4")
         self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
         self.build(self.LINEAR, "x=40x4")
@@ -111,7 +113,7 @@ class Symbols(Test):
         self.same("x=3x6x4x4", "dynamic")
 
     def test_tiles_with_a_rest(self):
-        """Blocks of a convolution's tiles are not all full in the samples: sizes with a rest have dynamic code, too."""
+        """Some blocks of a convolution's tiles are partial in the samples: sizes with a remainder have dynamic code, too."""
         text = ("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(9216)).reshape([32, 32, 3, 3]) * 0.05\n"
                 "    h = torch.zeros([x.size(0), 32, x.size(3), x.size(4)])\n    for t in range(x.size(1)):\n"
                 "        h = torch.conv2d(h + x[:, t], w, None, [1, 1], [1, 1])\n    return h")
@@ -123,13 +125,13 @@ class Symbols(Test):
         self.assertNotRegex(code, r"RT_TIE_REST, \{ 1LL, 0LL, 3")
 
     def test_none_of_a_tuple(self):
-        """What is taken from an argument that has sizes, and is None whatever they are."""
+        """An element of an argument with sizes that is None at all sizes."""
         self.assertEqual(self.build("(t: Tuple[Tensor, Optional[Tensor]]) -> Tuple[Optional[Tensor], Tensor]:\n    return t[1], torch.relu(t[0])",
                                     "t.0=3x4"), ["t: (Float(s0, s1), None)"])
         self.same("t.0=5x7", "dynamic")
 
     def test_sizes_in_values(self):
-        """Sizes that are computed with, as ints and as numbers, and in divisions of axes: all are kernels."""
+        """Sizes in computations, as ints and as floats, and in splits of axes: all become kernels."""
         self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    y = x * x.size(0) + torch.relu(x) / math.sqrt(float(x.size(1)))\n"
                                     "    return torch.mean(y, [1], True) - y.reshape([-1]).reshape([x.size(0), x.size(1)])",
                                     "x=3x4"), ["x: Float(s0, s1)"])
@@ -142,7 +144,8 @@ class Symbols(Test):
              "        h = b.sigmoid_() * h + a.sigmoid_() * c.tanh_() + d\n    return h")
 
     def test_steps(self):
-        """The batch of a sequence and its cell's states is one symbol; a number of steps that decides on products stays as it is."""
+        """The batch of a sequence and of its cell's states is one symbol. A number of steps that decides about products is fixed.
+        """
         self.assertEqual(self.build(self.STEPS, "x=2x1x3 h=1x3"), ["x: Float(2, s0, 3), h: Float(s0, 3)"])
         self.assertEqual(self.calls, [0])
         for sizes, ran in ("x=2x1x3 h=1x3", "exact"), ("x=2x5x3 h=5x3", "dynamic"), ("x=2x70x3 h=70x3", "dynamic"), ("x=4x5x3 h=5x3", "generic"):
@@ -153,7 +156,8 @@ class Symbols(Test):
             "        h = torch.tanh(torch.linear(%s, w) + h)\n        %s\n    return torch.relu(o) + h%s")
 
     def test_loops(self):
-        """What a loop over a symbol carries has a type: its products and sums are kernels. Elements are views, which it may write to."""
+        """Loop-carried values of a loop over a symbol have types, so their products and sums are kernels. Its elements are views,
+        which it may write to."""
         for calls, axes in ((2, (1, 0, "x[t]", "o[t] = h", "")), (2, (0, 1, "x[:, t]", "o[:, t] = h", ".unsqueeze(1)")),
                             (6, (1, 0, "x[-1 - t]", "o[t] += h\n        o[t].mul_(0.5)", ""))):
             self.assertEqual(self.build("%s" % (self.LOOP % axes), "x=5x3x4"), ["x: Float(s0, s1, 4)"])
@@ -162,7 +166,7 @@ class Symbols(Test):
                 self.same(sizes, ran)
 
     def test_parts_in_loops(self):
-        """Sizes of parts of what a loop carries, and of an element at an index of the data, are no products of the symbols."""
+        """Sizes of parts of a loop-carried value, and of an element at an index from the data, are no products of the symbols."""
         self.cases(("(x: Tensor) -> Tensor:\n    h = torch.zeros([x.size(1)])\n    s = torch.zeros([])\n    for t in range(x.size(0)):\n"
                     "        h = torch.tanh(h + x[t])\n        s = s + torch.relu(h[::2]).sum()\n    return s + h[::3].sum()", "x=5x7",
                     ["x: Float(s0, s1)"], ("x=6x8", "dynamic"), ("x=3x13", "dynamic")))
@@ -173,12 +177,12 @@ class Symbols(Test):
         self.assertEqual((carried, self.calls), ([1], [3]))
 
     def test_views_behind_loops(self):
-        """Whose storage a view has is counted in tensors, without those of a trip that was forgotten."""
+        """The storage of a view is numbered by tensors, without those of a trip that was undone."""
         self.cases(("(x: Tensor) -> Tensor:\n    z = torch.relu(x)\n    y = z\n    for i in range(128):\n        for j in range(128):\n"
                     "            y = y + 1\n    return torch.tanh(z.t()).t() + y", "x=4x3", ["x: Float(s0, s1)"], ("x=5x7", "dynamic")))
 
     def test_loop_by_data(self):
-        """Elements at indices that the data say, in a loop whose trips do not raise at one length only."""
+        """Elements at indices from the data, in a loop whose number of trips is a symbol."""
         self.assertEqual(self.build("(x: Tensor, i: Tensor) -> Tensor:\n    s = torch.zeros([x.size(1)])\n"
                                     "    for t in range(i.size(0)):\n        s = torch.tanh(s + x[int(i[t] * 2.5)])\n    return s",
                                     "x=4x3 i=6"), ["x: Float(s0, s1), i: Float(s2)"])
@@ -187,7 +191,8 @@ class Symbols(Test):
             self.same(sizes, ran)
 
     def test_nested_loops(self):
-        """Loops in loops are not unrolled all: the outer one stays. What its first trip did to lists, before that was known, is forgotten."""
+        """Nested loops are not all unrolled: the outer one stays. Changes that its first trip made to lists before that was known
+        are undone."""
         text = ("(x: Tensor) -> Tensor:\n    n = [0, 7]\n    d = {'k': 1}\n    y = torch.zeros([x.size(0), x.size(1)])\n"
                 "    for i in range(x.size(0)):\n        n[0] = n[0] + 1\n        for j in range(x.size(1)):\n"
                 "            y[i, j] = torch.sin(x[i, j]) * n[0]\n        n.append(i)\n        d['k'] += n[1] * n[-1]\n"
@@ -203,7 +208,7 @@ class Symbols(Test):
         self.same("x=3x2", "dynamic")
 
     def test_small_sizes_alike(self):
-        """Symbols that were 2 in the call go on from 2, each of them."""
+        """Symbols that were 2 in the call have ranges from 2 on, each of them."""
         self.assertEqual(self.build("(x: Tensor, y: Tensor, z: Tensor) -> Tuple[Tensor, Tensor, Tensor]:\n"
                                     "    return torch.relu(x).sum(1), torch.relu(y) * 2, torch.tanh(z)", "x=2x4 y=2x3 z=2"),
                          ["x: Float(s0, s1), y: Float(s2, s3), z: Float(s4)"])
@@ -211,7 +216,7 @@ class Symbols(Test):
             self.same(sizes, "dynamic")
 
     def test_result_of_a_write(self):
-        """Where the data say which elements are written, the result of the write is the tensor that it writes to, of known sizes."""
+        """The data decide which elements are written. The result of the write is the written tensor, with known sizes."""
         self.assertEqual(self.build("(x: Tensor, m: Tensor, v: Tensor) -> Tuple[Tensor, Tensor]:\n    y = torch.relu(x)\n"
                                     "    z = torch.index_put_(y, [m > 0.5], v)\n    z2 = z.masked_scatter_(z > 0.7, torch.tanh(x))\n"
                                     "    return torch.tanh(z2) * z.size(0), y * 2", "x=5x3x4 m=5x3 v=4"),
@@ -231,7 +236,8 @@ class Symbols(Test):
                    [(s, int(low), int(high), int(step or 1)) for s, low, high, step in re.findall(self.RANGE, line)])
 
     def taken(self, text, sizes, *options, names=None):
-        """Builds the model; every symbol in turn has the ends and the middle of its range, the others their own sizes."""
+        """Builds the model and runs it with every symbol in turn at the ends and the middle of its range, the others at their own
+        sizes."""
         self.assertTrue(self.build(text, sizes, *options), "no dynamic code")
         for signature, at, ranges in self.promised():
             self.assertTrue(ranges)
@@ -249,13 +255,13 @@ class Symbols(Test):
         self.taken("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.softmax(torch.matmul(x, y), -1)", "x=3x7x4 y=3x4x6")
 
     def test_ranges_of_bytes(self):
-        """Rows of bytes that are no constant: their sizes are read, and not those of a sample."""
+        """Rows of bytes that are no constant: their sizes are read at the call, not fixed from a sample."""
         rows = "(x: Tensor, s: Tensor) -> Tensor:\n    return ops.prim.dequantized_rows(torch.clamp(x * 9, -9, 9).to(torch.int8), s, %s)"
         self.taken(rows % "None", "x=6x8 s=6")
         self.taken(rows % "s", "x=6x8 s=6x2")
 
     def test_ranges_in_steps(self):
-        """Sizes that have to be a multiple of something: the range says so."""
+        """Sizes that must be a multiple of a number: the range names it."""
         text = ("(x: Tensor) -> Tensor:\n    a = torch.avg_pool2d(x, [4, 4])\n    b = torch.upsample_nearest2d(a, None, [4., 4.])\n"
                 "    return torch.cat([torch.relu(x), b], 1)")
         self.taken(text, "x=1x2x8x12")
@@ -270,7 +276,8 @@ class Symbols(Test):
                "    return torch.matmul(torch.softmax(torch.matmul(x, all.t()), -1), all), all")
 
     def test_ranges_of_a_decoder(self):
-        """Of a first call, with an empty cache, and a step: other lengths of the first, and steps behind any length, have code."""
+        """A decoder's first call with an empty cache, and a step. Other lengths of the first call, and steps after any length,
+        have code."""
         step = self.sized("x=1x4 past=8x4")
         self.taken(self.DECODER, "x=9x4 past=0x4", "-i", step)
         self.assertEqual([signature for signature, *_ in self.promised()],
@@ -283,7 +290,7 @@ class Symbols(Test):
         self.same("x=2x4", "generic")
 
     def test_info(self):
-        """Symbols and their ranges, and the sizes that the arena's bytes are for."""
+        """--info prints the symbols, their ranges, and the sizes for which the arena's bytes are given."""
         self.build(self.LINEAR, "x=7x4")
         about = call(["./program", "--info"], self.dir)[1].decode()
         self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+\n")
@@ -296,7 +303,7 @@ class Symbols(Test):
         self.assertIn(says % "", call(["./program", "--info"], self.dir)[1].decode())
 
     def notes(self, text, sizes, *options):
-        """What a build says of calls that run in generic code, which is in its report, too.  sizes: or a file."""
+        """Notes of a build about calls that run in generic code, which are also in its report. sizes: sizes or a file."""
         self.put("m.py", ("def forward%s\n" % text).encode())
         code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes) if "=" in sizes else sizes, "--cc", "tcc", "-o", "program", "--json", "p.json", *options],
                               self.dir)
@@ -307,7 +314,8 @@ class Symbols(Test):
         return said
 
     def test_notes(self):
-        """Which sizes run in generic code is said once for each cause, with the model's line; nothing where all is covered."""
+        """The sizes that run in generic code are reported once per cause, with the model's line. Nothing is reported if all sizes
+        are covered."""
         self.assertEqual(self.notes(self.LINEAR, "x=8x4"), [])
         fixed, = self.notes("(x: Tensor) -> Tensor:\n    y = x.reshape([-1])\n    if y.size(0) == 20:\n        return y + 1\n"
                             "    return torch.relu(x)", "x=5x4")
@@ -322,7 +330,7 @@ class Symbols(Test):
                          [])
 
     def test_notes_of_arguments(self):
-        """Sizes that are not tried, and signatures without code of their own: each is named."""
+        """Sizes that are not tried, and signatures without code of their own, are each named."""
         relu = "(x: Tensor) -> Tensor:\n    return torch.relu(x) + 1"
         self.assertEqual(self.notes(relu, "x=0x4"), ["x.size(0) = 0, other sizes run in generic code: the size is 0"])
         self.assertEqual(self.notes(relu, "x=1x1"), ["x.size(1) = 1, other sizes run in generic code: only one of several sizes of 1 can vary; "
@@ -344,7 +352,8 @@ class Symbols(Test):
         self.assertIn("fixed sizes: x.size(1) = 4\n", err)
 
     def cases(self, *cases):
-        """Each: the function, its input's sizes, signatures that there must be, and others' sizes with the code that they run."""
+        """Each case: the function, its input's sizes, the signatures that must exist, and other sizes with the kind of code that
+        they run."""
         for text, inputs, want, *others in cases:
             with self.subTest(text):
                 self.assertEqual(self.build(text, inputs), want)
@@ -352,7 +361,7 @@ class Symbols(Test):
                     self.same(sizes, ran)
 
     def test_tied(self):
-        """Sizes that were equal are one symbol only where the model makes them so."""
+        """Equal sizes become one symbol only if the model requires that they are equal."""
         self.cases(
             ("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.tanh(x + y) * x", "x=6x6 y=6x6", ["x: Float(s0, s1), y: Float(s0, s1)"],
              ("x=3x9 y=3x9", "dynamic"), ("x=3x9 y=1x9", "generic")),
@@ -367,7 +376,7 @@ class Symbols(Test):
              ["l: [Float(s0, s1), Float(s0, s2)]"], ("l.0=4x3 l.1=4x5", "dynamic"), ("l.0=2x7 l.1=2x10", "dynamic")))
 
     def test_ways(self):
-        """A size that steers branches has the range that goes the profiled way; what lies outside runs the generic code."""
+        """A size that decides branches has the range that takes the profiled branches. Sizes outside run generic code."""
         self.cases(
             ("(x: Tensor) -> Tensor:\n    if x.size(0) > 40:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x3",
              ["x: Float(s0, s1)"], ("x=20x3", "dynamic"), ("x=41x3", "generic"), ("x=5x9", "dynamic")),
@@ -380,7 +389,8 @@ class Symbols(Test):
             ("(x: Tensor) -> Tensor:\n    return torch.relu(x[x > 0.5]) * 2", "x=5x3", ["x: Float(s0, s1)"], ("x=9x4", "dynamic")))
 
     def test_ways_together(self):
-        """Two sizes that steer a branch together: each goes as far as the other, and a call beyond them runs the generic code."""
+        """Two sizes that decide a branch together: each has a range with the other fixed. A call beyond both ranges runs generic
+        code."""
         self.cases(("(x: Tensor) -> Tensor:\n    if x.size(0) * x.size(1) > 400:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x8",
                     ["x: Float(s0, s1)"], ("x=9x7", "dynamic"), ("x=12x11", "dynamic"), ("x=22x13", "dynamic"), ("x=40x40", "generic"),
                     ("x=2x300", "generic")),
@@ -388,19 +398,19 @@ class Symbols(Test):
                     ["x: Float(s0, s1)"], ("x=5x7", "dynamic"), ("x=60x41", "dynamic"), ("x=3x5", "generic")))
 
     def test_zero_and_one(self):
-        """What is left of a size may be 1 or nothing: kernels are for none of these."""
+        """The rest of a size may be 1 or 0: no kernel is for these sizes."""
         self.cases(("(x: Tensor) -> Tensor:\n    y = torch.relu(x[2:])\n    return torch.cat([y * 2, x.sum(0, True) + y])", "x=8x3",
                     ["x: Float(s0, s1)"], ("x=4x3", "dynamic"), ("x=9x5", "dynamic"), ("x=3x3", "generic"), ("x=2x3", "generic")))
 
     def test_sizes_in_lists(self):
-        """What is read from a list that sizes were written to varies with them, and so do its quotients."""
+        """A number read from a list to which sizes were written varies with them. So do its quotients."""
         self.cases(("(x: Tensor) -> Tensor:\n    n = [1, 1]\n    n[0] = x.size(1)\n    n.append(x.size(0))\n    n[1] = n[2] // 4\n"
                     "    return torch.relu(x) * n[1] + torch.ones([n[0] // 3]).sum() * n[-1]", "x=9x7",
                     ["x: Float(s0, s1)"], ("x=8x7", "dynamic"), ("x=13x8", "dynamic"), ("x=19x11", "dynamic")))
         self.assertEqual(self.calls, [0])
 
     def test_two_symbols_alike(self):
-        """Sizes that are equal in the input and of which each is a symbol: no pass may take one for the other."""
+        """Two sizes that are equal in the input become separate symbols: no pass may take one for the other."""
         self.cases(("(x: Tensor) -> Tensor:\n    return torch.ones([x.size(0)]).unsqueeze(1) * 2 + torch.ones([x.size(1)]) * x", "x=2x2",
                     ["x: Float(s0, s1)"], ("x=2x5", "dynamic"), ("x=5x8", "dynamic"), ("x=7x7", "dynamic")),
                    ("(x: Tensor) -> Tensor:\n    return torch.tanh(x) * (x.size(0) + 5) + torch.relu(x) * x.size(1)", "x=8x8",
@@ -409,14 +419,14 @@ class Symbols(Test):
                     ["x: Float(s0, s1)"], ("x=9x7", "dynamic"), ("x=3x11", "dynamic")))
 
     def test_transposed_convolution(self):
-        """Its phases are put side by side by the sizes of the call."""
+        """Its phases are interleaved by the sizes of the call."""
         self.cases(("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(96)).reshape([3, 2, 4, 4])\n"
                     "    return torch.relu(torch.conv_transpose2d(x, w, None, [2, 2], [1, 1]))", "x=1x3x5x6",
                     ["x: Float(s0, 3, s1, s2)", "x: Float(1, 3, s0, s1)"], ("x=4x3x5x6", "dynamic"), ("x=2x3x7x9", "dynamic"),
                     ("x=1x3x8x7", "dynamic"), ("x=3x3x4x12", "dynamic")))
 
     def test_quotients(self):
-        """Behind strides sizes are quotients of others, and products of these are told apart, or the code is not used."""
+        """After strides, sizes are quotients of others. Products of these are told apart, or the code is not used."""
         pools = ("(x: Tensor) -> Tensor:\n    a = torch.max_pool2d(x, [2, 2], [2, 2]) * torch.arange(2).reshape([2, 1, 1])\n"
                  "    b = torch.max_pool2d(a, [2, 2], [2, 2])\n    c = torch.cat([a, b.repeat([1, 1, 2, 2])], 1)\n"
                  "    return torch.cat([x, torch.relu(c.repeat([1, 1, 2, 2]))], 1).sum(1)")
@@ -433,25 +443,26 @@ class Symbols(Test):
                     *[("x=%dx4x%dx%d" % (1 + h % 3, h, 78 - h), "forward") for h in range(17, 62, 3)]))
 
     def test_one_channel(self):
-        """A convolution of one channel, whose layouts are both kinds at once."""
+        """A convolution of one channel, whose layout is contiguous and channels last at once."""
         self.cases(("(x: Tensor) -> Tensor:\n    return torch.conv2d(x, torch.sin(torch.arange(18)).reshape([2, 1, 3, 3])).relu()", "x=1x1x9x9",
                     ["x: Float(s0, 1, s1, s2)", "x: Float(1, 1, s0, s1)"], ("x=3x1x9x9", "dynamic"), ("x=2x1x11x20", "dynamic")))
 
     def test_quantized(self):
-        """What a tensor is quantized by is no part of its type: it is not taken from the profile."""
+        """A tensor's quantization parameters are no part of its type, so they are not taken from the profile."""
         text = ("(x: Tensor) -> Tensor:\n    q = torch.quantize_per_tensor(x, %s, 3, 13)\n    return torch.dequantize(torch.relu(q))")
         for scale, code in (("0.05", "dynamic"), ("float(x.max()) / 100", "forward")):
             self.build(text % scale, "x=2x8")
             self.same("x=5x8", code)
 
     def test_group_of_nodes(self):
-        """A fused group that gets no kernel, since a list decides its sizes, is nodes again before samples are compared."""
+        """A fused group gets no kernel if a list decides its sizes. It is split into nodes before samples are compared."""
         self.cases(("(x: Tensor, a: Tensor, b: Tensor):\n    return torch.gradient(x, dim=(0, -1), spacing=[a, b], edge_order=1)",
                     "x=3x3x3 a=3 b=3", ["x: Float(3, s0, 3), a: Float(s1), b: Float(s2)"], ("x=3x3x3 a=3 b=3", "exact"),
                     ("x=3x5x3 a=13 b=17", "dynamic"), ("x=3x5x3 a=3 b=3", "dynamic")))
 
     def test_mask_by_index(self):
-        """A mask whose rows an arange of the batch names has that batch: it is not a symbol of its own, which may be larger."""
+        """A mask whose rows are indexed by an arange of the batch has that batch, not a symbol of its own, which could be larger.
+        """
         text = ("(%s) -> Tensor:\n    rows = torch.unsqueeze(torch.arange(x.size(0)), 1) + torch.tensor(0)\n"
                 "    hidden = torch.to(m, torch.bool)[rows, torch.unsqueeze(torch.arange(x.size(1)), 0)]\n"
                 "    return torch.relu(x).masked_fill(hidden, -1.)")
@@ -466,7 +477,7 @@ class Symbols(Test):
         self.same("x=5x7 p=9x7 m=5x7", "dynamic")
 
     def test_einsum(self):
-        """Of labels that operands share the body keeps sizes in a list, which it compares: they are those of the call."""
+        """The body of einsum keeps the sizes of shared labels in a list and compares them: they are those of the call."""
         for text, sizes, other in (("bhlk,bhtk->bhlt", "x=2x3x4x5 y=2x3x7x5", "x=4x9x6x11 y=4x9x15x11"),
                                    ("bl,bl->bl", "x=4x6 y=4x6", "x=5x7 y=5x7"), ("bl,lk->bk", "x=4x6 y=6x5", "x=3x7 y=7x19")):
             self.build("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.einsum('%s', [x, y])" % text, sizes)
@@ -475,28 +486,28 @@ class Symbols(Test):
             self.same(other, "dynamic")
 
     def test_repeated(self):
-        """Elements that are repeated are moved by a kernel, at any size."""
+        """Repeated elements are copied by a kernel, at any size."""
         self.assertEqual(self.build("(x: Tensor) -> Tensor:\n    return torch.repeat_interleave(x, 2, -1) + torch.repeat_interleave(x, torch.tensor(2), 1)",
                                     "x=3x4"), ["x: Float(s0, s1)"])
         self.assertEqual(self.calls, [0])
         self.same("x=5x9", "dynamic")
 
     def test_many_caches(self):
-        """Many arguments that change together are found together."""
+        """Many arguments whose sizes change together are found together."""
         args = ", ".join("k%d: Tensor" % i for i in range(24))
         text = "(x: Tensor, %s) -> Tensor:\n%s    return x\n" % (args, "".join("    x = torch.relu(x + k%d.sum(1))\n" % i for i in range(24)))
         self.build(text, "x=1x8 " + " ".join("k%d=1x5x8" % i for i in range(24)))
         self.same("x=3x8 " + " ".join("k%d=3x9x8" % i for i in range(24)), "dynamic")
 
     def test_numbers(self):
-        """A number on whose value no size depends is no hindrance: the ends of what is written into an `out`."""
+        """A number on which no size depends does not prevent dynamic code: bounds of a sequence written to `out`."""
         self.put("m.pt", model(body(["y = torch.logspace(a, 6, 10, out=x)", "return torch.mul(z, 2), y"], "x: Tensor, a: number, z: Tensor",
                                                     "Tuple[Tensor, Tensor]")))
         self.put("x.npz", npz(x=npy([10]), a=npy([], "<f8", struct.pack("<d", 4)), z=npy([3, 4])))
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", "-o", "program"], 0)
         self.check(["./program", "-i", "x.npz", "--strict", "--selfcheck"], 0)
 
-    # Sizes in tensors, as traces have them: what is made of them, and the sizes that have dynamic code beside (2, 3, 9, 5)
+    # Sizes in tensors, as in traces: the computation, and the sizes other than (2, 3, 9, 5) that have dynamic code
     AS_TENSORS = {
         "scaled": "w = torch.scalar_tensor(x.size(3))\n    one = torch.ones([])\n    zero = torch.zeros([])\n    is_one = torch.eq(w, 1)\n"
                   "    a = torch.where(is_one, one, torch.reciprocal(w - 1.) * 2.)\n    b = torch.where(is_one, zero, torch.neg(one))\n"
@@ -514,7 +525,8 @@ class Symbols(Test):
     }
 
     def test_sizes_as_tensors(self):
-        """Whatever is computed of sizes in tensors, calls of other sizes answer as the interpreter: by dynamic code or generic."""
+        """Whatever is computed from sizes in tensors, calls with other sizes answer as the interpreter does, by dynamic or
+        generic code."""
         for name, body in self.AS_TENSORS.items():
             with self.subTest(name):
                 self.build("(x: Tensor) -> Tensor:\n    %s" % body, "x=2x3x8x6")
