@@ -1,5 +1,5 @@
 #!/bin/sh
-# The text of a graph is read back to the same graph: every archive at every stage and after every pass. By hand.
+# The text form of a graph is read back to the same graph: for every archive, at every stage and after every pass. By hand.
 #
 #     tests/reread.sh KILN CASES...        folders with model.pt and 1.in.npz
 kiln=$1; shift

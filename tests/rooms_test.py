@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rooms that depend on each other one way, and lines of C: rooms_test.py BUILD/kiln, which names the folder with the
-object files.
+"""Dependencies between folders and files, which must go one way, and limits of lines of C: rooms_test.py BUILD/kiln, which names
+the folder with the object files.
 
 Of codegen's folders, kernel uses neither program nor cli, and program does not use cli. Within a folder, files use each other in one
 direction only, but for the circles that CIRCLES counts. Who uses whom is read from the symbols of the objects.
@@ -11,21 +11,24 @@ BUILD = os.path.dirname(sys.argv.pop(1))
 ORDER = ["kernel", "program", "cli"]
 FOLDERS = ["ir", "frontend/script", "frontend/archive", "opt/passes", "opt/grad", "opt/special", "opt/trace",
            "codegen/kernel", "codegen/program", "codegen/cli", "rt", "rt/ops"]
-# Number of operators of aten that C code compares nodes with (ir/kinds.def). It may only fall: what several operators have
-# in common is a trait of their rows.
+# Number of operators of aten that C code compares nodes with (ir/kinds.def). It may only fall: a property that several operators
+# share is a trait in the operator table.
 KINDS = 92
-# Number of searches in texts by file, of the compiler's own rooms. It may only fall: a fact about an operator is a column of
-# its row, a fact about code to print is a member.
+# Number of searches in text, by file of the compiler. It may only fall: a fact about an operator is a column of the operator
+# table, and a fact about emitted code is a struct member.
 SEARCHES = {"codegen/kernel/element.c": 4, "codegen/kernel/print_rows.c": 1, "codegen/program/bare.c": 2,
             "codegen/program/cgen_box.c": 2, "ir/codeinsn.c": 1, "ir/op.c": 6, "ir/pyprint.c": 1, "opt/trace/way.c": 1}
-# Files of tables that a program may define itself, with fewer entries. Who reads a table does not use the file.
+# Files of tables of which a program may define its own version with fewer entries. A reader of a table does not count as using
+# the file.
 TABLES = {"rt/all.c", "rt/casts.c", "rt/ops/parts.c"}
-# Number of files in circles. It may only fall. In frontend/script it is the recursive descent over statements and expressions.
+# Number of files in dependency cycles. It may only fall. In frontend/script the cycle is the recursive descent over statements
+# and expressions.
 CIRCLES = {"frontend/script": 20, "rt": 19, "rt/ops": 6}
-# Names of static functions that stand in more than COMMON_FILES files. The number may only fall: such a name says too little.
+# Names of static functions that are defined in more than COMMON_FILES files. The number may only fall: such a name says too
+# little.
 COMMON_FILES, COMMON_NAMES = 3, 10
-# Members of one letter that refer to another struct. The number may only fall. Letters are for counts (n) and for geometry and
-# formulas: sizes, strides, coordinates and operands, whose types GEOMETRY lists, and numbers.
+# Number of struct members with a one-letter name that refer to another struct. It may only fall. Letters are for counts (n), and
+# for geometry and formulas: sizes, strides, coordinates, operands (types in GEOMETRY) and numbers.
 LETTERS, GEOMETRY = 98, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
 MEMBER = re.compile(r"^\s*(?:(?:const|struct) )*([A-Z]\w*) *\*? *(?:\w+, \*?)*([a-z])(?=[,;\[])", re.M)
 STATIC = re.compile(r"^static\b[^;={]*?\n(\w+)\(|^static [^\n;=(]*?\b(\w+)\([^;\n]*\)\s*\{", re.M)
@@ -36,7 +39,7 @@ def sources(folder):
 
 
 def symbols(files):
-    """By file: names that its object defines, names that it wants."""
+    """For each file: the names that its object defines and the names that it needs."""
     names = {f"{BUILD}/{f[:-2]}.o": (set(), set()) for f in files}
     for line in subprocess.run(["nm", "-A", *names], check=True, capture_output=True, text=True).stdout.splitlines():
         path, row = line.split(":", 1)
@@ -47,7 +50,7 @@ def symbols(files):
 
 
 def uses(files):
-    """By file: the others that it uses, with a name of each."""
+    """For each file: the other files that it uses, with an example name of each."""
     known = symbols(files)
     home = {name: f for f in files if f not in TABLES for name in known[f][0]}
     out = collections.defaultdict(dict)
@@ -58,7 +61,7 @@ def uses(files):
 
 
 def circles(edges):
-    """Groups of files each of which uses all others of its group, directly or through others."""
+    """Groups of files that all depend on each other, directly or through others."""
     found, seen, low, stack = [], {}, {}, []
 
     def visit(f):
@@ -86,7 +89,7 @@ class Rooms(unittest.TestCase):
                 self.assertLessEqual(ORDER.index(g.split("/")[1]), ORDER.index(f.split("/")[1]), f"{f} uses {name} of {g}")
 
     def test_no_circles(self):
-        """Files of a folder that use each other in a circle: at most the number in CIRCLES."""
+        """Files of a folder that depend on each other in a cycle: at most the number in CIRCLES."""
         for folder in FOLDERS:
             files = sources(folder)
             self.assertGreater(len(files), 3, folder)
@@ -95,7 +98,8 @@ class Rooms(unittest.TestCase):
                 self.assertEqual(sum(map(len, found)), CIRCLES.get(folder, 0), found)
 
     def test_no_operator_names_in_kernels(self):
-        """What an operator is, its row says (LOWER in rt/ops/ops.h); "prim::Constant" and its like are kinds of nodes."""
+        """Facts about operators are in the operator table (LOWER in rt/ops/ops.h). Names like "prim::Constant" are kinds of
+        nodes."""
         for f in sources("codegen/kernel"):
             with open(f) as text: found = re.search(r'.*"(aten|quantized|torchvision)::\w.*|.*(str\w*cmp|strstr)\([^;]*op->id.*', text.read())
             self.assertIsNone(found, f"{f}: {found and found[0]}")
@@ -107,7 +111,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual([], [name for name in names if not re.search(rf"\baten_{name}\b", code)], "not used")
 
     def test_no_fact_by_text(self):
-        """Rows are told apart by ROW_ numbers and traits, kinds of nodes by symbols."""
+        """Operators are told apart by ROW_ numbers and traits, kinds of nodes by symbols."""
         found, searches = [], {}
         for f in (f for room in ("ir", "opt/*", "codegen/*") for f in glob.glob(f"{room}/*.c")):
             code = pathlib.Path(f).read_text()
@@ -118,7 +122,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(SEARCHES, searches)
 
     def test_columns(self):
-        """C and rows of .def files are at most 120 columns wide; a tab goes to the next eighth."""
+        """Lines of C and .def files have at most 120 columns, with tab stops every 8 columns."""
         files = [f for e in ("c", "h", "def") for f in glob.glob(f"**/*.{e}", recursive=True) if not f.startswith("build")]
         self.assertGreater(len(files), 400)
         wide = []
@@ -127,7 +131,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual([], wide)
 
     def test_common_names(self):
-        """Static functions whose name stands in many files: at most COMMON_NAMES names. N(name) of the loops is a macro."""
+        """Static function names defined in many files: at most COMMON_NAMES names. N(name) of the loops is a macro."""
         home = collections.defaultdict(set)
         for f in glob.glob("**/*.[ch]", recursive=True):
             if f.split("/")[0] not in ("codegen", "frontend", "ir", "opt", "rt"): continue
@@ -138,7 +142,7 @@ class Rooms(unittest.TestCase):
         self.assertLessEqual(len(common), COMMON_NAMES, sorted(common.items()))
 
     def test_letters(self):
-        """Members of one letter that refer to a struct with a name of its own: at most LETTERS."""
+        """One-letter members that refer to a struct with a name of its own: at most LETTERS."""
         found = []
         for f in glob.glob("**/*.[ch]", recursive=True):
             if f.split("/")[0] not in ("codegen", "frontend", "ir", "opt", "rt"): continue

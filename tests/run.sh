@@ -14,7 +14,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-# what kiln says of file f, as a comment; level: options of run
+# prints, as a comment, the output of kiln on file f; level: options of run
 say() {
 	args=$(sed -n '1s/^# kiln: //p' "$f")
 	case $f in
@@ -25,7 +25,7 @@ say() {
 }
 
 for f in "$@"; do
-	f=${f#tests/}                    # as it is called from above
+	f=${f#tests/}                    # the path as printed from the folder above
 	case $f in *_test.py) continue ;; */run/*|run/*) levels='-O2 -O0' ;; *) levels=-O2 ;; esac
 	sed '1,/^# ---$/d' "$f" >"$tmp/want"
 	for level in $levels; do

@@ -1,4 +1,4 @@
-"""Runs the tests of build.ninja and sums what they say.
+"""Runs the tests of build.ninja and sums their results.
 
     stamp.py [--plain] STAMP COMMAND...    run a test; when it passes, write STAMP, else print what it said
     stamp.py --sum OUT STAMP...            print what the stamps hold, and write it to OUT
@@ -104,7 +104,7 @@ def test(stamp, command, plain):
 
 
 def read(stamp):
-    """What a stamp holds: seconds, seconds of CPU, number of tests passed, reasons of those skipped."""
+    """The contents of a stamp: seconds, seconds of CPU, number of tests passed, reasons of those skipped."""
     lines = [line.split(maxsplit=1) for line in open(stamp).read().splitlines()]
     first = dict(line for line in lines if line[0] != "skipped")
     return float(first["wall"]), float(first["cpu"]), int(first["passed"]), [line[1] for line in lines if line[0] == "skipped"]

@@ -13,7 +13,7 @@ export KILN_NO_RECYCLE=1
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 
-# check KINDS COMMAND...: no error and no leak of these kinds; status 1 may be the model's answer
+# check KINDS COMMAND...: fails on memory errors and leaks of these kinds; status 1 may be the model's answer
 check() {
 	kinds=$1
 	shift

@@ -12,8 +12,8 @@
  * In a file that begins with "# recorded" (tests/oracle/ties.py) lines have two more parts: | PyTorch's gradients in
  * double | those in float.  There the values of an argument are given: x[3](0,nan,1).  The gradient of the result's
  * element i is 0.5 + 0.25 i.  A recorded part has the gradients of the arguments, "x 1 0 nan; y none", or "raises
- * TEXT".  In the float part "same" means equal to the double part.  An empty part is not checked.  A line   smooth | ID
- * ...   names operators without ties and boundaries. */
+ * TEXT".  In the float part "same" means equal to the double part.  An empty part is not checked.  A line
+ * "smooth | ID ..." names operators without ties and boundaries. */
 #include "../../opt/opt.h"
 
 #include <math.h>

@@ -1,12 +1,13 @@
 /*
  * Runs random graphs through the passes of every level, and compares with the interpreter.
  *
- *    graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 must give the same as the graph as it was made; its
- *                                text must read back as the same graph, at first and at the end
- *    graphs --print SEED         prints the graph
- *    graphs --write SEED DIR     writes a tame graph (graphs.h) as an archive DIR/SEED.pt, and inputs as .npz
+ *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 must answer as the graph as it was made; its text
+ *                                 must read back as the same graph, at first and at the end
+ *     graphs --print SEED         prints the graph
+ *     graphs --write SEED DIR     writes a tame graph (graphs.h) as an archive DIR/SEED.pt, with DIR/SEED.in.npz, in1,
+ *                                 in2, in3
  *
- * Compares the results, and the inputs and attributes after the run.  Those are also compared after a run that raised,
+ * Results are compared, and the inputs and attributes after the run. Those are also compared after a run that raised,
  * so that writes are checked.
  */
 #include "graphs.h"

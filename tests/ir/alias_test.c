@@ -523,7 +523,7 @@ test_effects(void **state)
 	assert_false(alias_can_move_before(f->db, nested, find(f, "mark")->node));            /* mark is used inside */
 	assert_true(alias_writes(f->db, nested, find(f, "a")));
 	assert_false(alias_writes(f->db, nested, find(f, "b")));
-	/* z writes b, which is in cat's list */
+	/* cat's list has b, which z writes */
 	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node));
 	assert_true(alias_can_move_before(f->db, find(f, "e")->node, first));
 }

@@ -2,9 +2,9 @@
  * Runs recorded calls of a module in every way that Kiln supports: interpreted and compiled by tcc, with and without
  * profiling, at all levels.
  *
- *    ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them.  '-': names of cases
- *                                are read from standard input, one a line, each with a number that selects one generic
- *                                and two profiled ways.  WORD: only ways whose name contains it
+ *     ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them.  '-': names of cases
+ *                                 are read from standard input, one a line, each with a number that selects one generic
+ *                                 and two profiled ways.  WORD: only ways whose name contains it
  *
  * CASE.npz contains calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said,
  * the printed text.  K.new: the call is made on a new instance.  K.profile: programs are profiled on it.  K.strict:

@@ -1,4 +1,4 @@
-"""Archives of torch.export by PyTorch 2.15 (oracle/export.py made them): interpreted and by programs, every recorded answer.
+"""Archives of torch.export by PyTorch 2.15 (oracle/export.py made them). Interpreted and built, each gives every recorded answer.
 
 usage: pt2_test.py KILN
 """
@@ -17,7 +17,7 @@ class Test(unittest.TestCase):
         self.assertNotIn(b"left out", p.stderr)
 
     def answers(self, case, argv, tmp):
-        """All calls of a case: each of a fresh instance, or in turn on one."""
+        """The answers to all calls of a case, each on a fresh instance or one after the other on the same instance."""
         with open(os.path.join(case, "meta.json")) as f: seq = json.load(f).get("sequence")
         calls = sorted(f.split(".")[0] for f in os.listdir(case) if f.endswith(".in.npz"))
         parts = [["-i", os.path.join(case, n + ".in.npz"), "-o", os.path.join(tmp, n + ".npz")] for n in calls]
@@ -43,7 +43,7 @@ class Test(unittest.TestCase):
                     self.answers(case, [os.path.join(tmp, "q")], tmp)
 
     def test_without_inputs(self):
-        """What a program was exported with is profiled on; sizes with ranges are symbols."""
+        """Without inputs a build profiles the archive's example inputs. Sizes with ranges become symbols."""
         with tempfile.TemporaryDirectory() as top:
             with tarfile.open(os.path.join(HERE, "cases.tar.xz")) as tar: tar.extractall(top)
             for name in ("Linear", "Linear_dec"):

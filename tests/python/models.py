@@ -1,4 +1,4 @@
-"""Archives and sources by their paths, with NumPy's arrays."""
+"""Archives and sources opened by their paths, with NumPy arrays."""
 import multiprocessing, os, pickle, signal, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
 
 import numpy as np
@@ -22,12 +22,12 @@ def many(**options):
 
 
 def lstm_answer(args):
-    """For processes, which find it by its name."""
+    """A function at the top level, so that multiprocessing can find it by its name."""
     return without(kiln.compile, sample("lstm", "model.pt"))(*args)[0]
 
 
 def without(function, *args, **options):
-    """What it gives, without the warning that there is no example."""
+    """The function's result. The warning that there is no example is suppressed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*generic code")
         return function(*args, **options)
@@ -39,7 +39,7 @@ class Test(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def source(self, text):
-        """The path of TorchScript source."""
+        """Writes TorchScript source to a file. Returns its path."""
         path = os.path.join(self.folder.name, "model%d.py" % len(os.listdir(self.folder.name)))
         with open(path, "w") as f:
             f.write("from typing import Dict, List, Optional, Tuple\n" + text)
@@ -62,7 +62,7 @@ class Calls(Test):
         self.assertIn("model.pt", model.source)
 
     def test_structures(self):
-        """Every kind of value in and out; what is None, empty, a number."""
+        """Every kind of value as argument and as result: None, empty containers, numbers."""
         model = many()
         name, parts, values, more = model.describe("ab", [1.5, 2.5], {"k": X[0]})
         self.assertEqual((name, list(parts), more), ("ab2", ["kab"], None))
@@ -82,7 +82,8 @@ class Calls(Test):
         self.assertEqual(model([1], {}, (1, X), [], False, 1.5)[3], [])
 
     def test_none_in_containers(self):
-        """None has no key: a list of arguments may have it before other elements, but not at its end. Results may anywhere."""
+        """None takes no key. It may come before other elements in an argument list, but not last. In results it may be anywhere.
+        """
         model = self.compiled("def forward(l: List[Optional[Tensor]], d: Dict[str, Optional[Tensor]]):\n    return len(l), l[0] is None, len(d)\n")
         self.assertEqual(model([None, X], {"a": X}), (2, True, 1))
         with self.assertRaisesRegex(kiln.BadArgument, "'l': a list that ends with None"): model([X, None], {"a": X})
@@ -102,7 +103,8 @@ class Calls(Test):
         self.assertEqual([either(X).tolist(), either([X, 2 * X]).tolist()], [X.tolist(), (3 * X).tolist()])
 
     def test_layouts(self):
-        """Arrays as they lie, and what has to be copied: negative strides, read-only, foreign order, scalars."""
+        """Arrays used without a copy, and arrays that must be copied: negative strides, read-only, foreign byte order, scalars.
+        """
         model = self.compiled("def forward(x: Tensor):\n    x += 1\n    return x * 2, x.t(), x.sum()\n", X.copy())
         turned, wide, fixed, foreign = X.T.copy().T, np.zeros((2, 6), np.float32), X.copy(), X.astype(">f4")
         wide[:, ::2] = X
@@ -113,14 +115,14 @@ class Calls(Test):
             np.testing.assert_array_equal(doubled, 2 * want)
             np.testing.assert_array_equal(flipped, want.T)
             self.assertEqual((total.shape, total.item()), ((), want.sum()))
-        np.testing.assert_array_equal(wide[:, ::2], X + 1)         # written where it lies
-        np.testing.assert_array_equal(fixed, X)                    # never
+        np.testing.assert_array_equal(wide[:, ::2], X + 1)         # written in place
+        np.testing.assert_array_equal(fixed, X)                    # not written
         for dtype in "i1", "u1", "i2", "i4", "i8", "f2", "f8", "c8", "c16", "?":
             twice = self.compiled("def forward(x: Tensor):\n    return x.clone()\n")(np.ones((2, 2), dtype))
             self.assertEqual(twice.dtype, np.dtype(dtype))
 
     def test_results_stay(self):
-        """Results are the caller's: later calls, and the model's end, do not touch them."""
+        """Results belong to the caller: later calls, and deleting the model, do not change them."""
         model = self.compiled("def forward(x: Tensor):\n    return x * 2, x\n", X)
         first = model(X)
         kept = [model(X + i) for i in range(50)]
@@ -149,7 +151,7 @@ class Calls(Test):
             model.state("nix")
 
     def test_random(self):
-        """A seed, and calls that go on from there."""
+        """A seed fixes the draws. Later calls continue the sequence."""
         one, two, other = many(seed=7), many(seed=7), many(seed=8)
         a, b = one.draw(), one.draw()
         np.testing.assert_array_equal(a, two.draw())
@@ -158,7 +160,7 @@ class Calls(Test):
         np.testing.assert_array_equal(one.draw(), a)
 
     def test_prints(self):
-        """To Python's standard output, whatever that is; warnings are Python's."""
+        """A model prints to Python's sys.stdout, also if it is replaced. Warnings become Python's warnings."""
         import contextlib, io
         to = io.StringIO()
         with contextlib.redirect_stdout(to):
@@ -169,7 +171,7 @@ class Calls(Test):
             model(X)
 
     def test_threads(self):
-        """One model from several threads: its calls in turn; copies: side by side."""
+        """Several threads call one model one after the other, and copies of it at the same time."""
         model, wrong = many(), []
 
         def grow(one, times):
@@ -192,12 +194,13 @@ class Calls(Test):
         given = np.load(sample("lstm", "in.npz"))
         want = two(given["x"], (given["state.0"], given["state.1"]))[0]
         child = os.fork()
-        if not child:                                              # the threads are the parent's: the child has its own
+        if not child:                                              # the child starts threads of its own
             os._exit(0 if np.array_equal(two(given["x"], (given["state.0"], given["state.1"]))[0], want) else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_processes(self):
-        """Models compiled, opened and called in children: forked by a thread that is not the first, and of multiprocessing."""
+        """Models compiled, opened and called in child processes: forked by a thread other than the first, and by multiprocessing.
+        """
         given = np.load(sample("lstm", "in.npz"))
         args = given["x"], (given["state.0"], given["state.1"])
         model = without(kiln.compile, sample("lstm", "model.pt"))
@@ -221,7 +224,7 @@ class Calls(Test):
                     np.testing.assert_array_equal(got, want)
 
     def test_forked_within_a_call(self):
-        """A thread is in a call when another one forks: the child's instance is a new one, and nobody holds its lock."""
+        """A thread forks while another one is in a call. The child gets a new instance whose lock is free."""
         model, speaks, forked = many(), threading.Event(), threading.Event()
 
         class Out:
@@ -249,7 +252,7 @@ class Calls(Test):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_callback_calls(self):
-        """What a model prints with may not call it."""
+        """A model's print callback may not call the model."""
         model, said = many(), []
 
         class Out:
@@ -267,7 +270,7 @@ class Calls(Test):
 
 
 class Exported(Test):
-    """Archives of torch.export, which have an example inside."""
+    """Archives of torch.export, which contain example inputs."""
 
     def test_cases(self):
         with tarfile.open(os.path.join(ROOT, "tests", "pt2", "cases.tar.xz")) as tar:
@@ -294,7 +297,7 @@ class Errors(Test):
         self.assertIn("raise ValueError", got.exception.traceback)
         with self.assertRaisesRegex(kiln.ModelRaised, "shape .* is invalid"):
             model.refuse(-X)
-        np.testing.assert_array_equal(model(X), X)                 # it is as before
+        np.testing.assert_array_equal(model(X), X)                 # the model still works
         for kind in "KeyError", "IndexError", "AssertionError", "NotImplementedError", "Exception":
             bad = self.compiled("def forward(x: Tensor):\n    if x.numel() > 0:\n        raise %s('it is so:\\n\\n  bad')\n    return x\n" % kind)
             with self.assertRaises(kiln.ModelRaised) as got:
@@ -362,7 +365,8 @@ class Kept(Test):
         return set(os.listdir(cache.folder())) if os.path.isdir(cache.folder()) else set()
 
     def test_keys(self):
-        """One entry for the same; another for another option, model, example's size, kiln; not for its numbers in a .pt2."""
+        """The cache has one entry for equal builds. Another option, model, example size or kiln makes another entry; other
+        example numbers of a .pt2 do not."""
         text = "def forward(x: Tensor):\n    return x * %d\n" % os.getpid()
         self.compiled(text, X)
         before = self.entries()
@@ -378,14 +382,14 @@ class Kept(Test):
         self.assertFalse([n for n in found if n.startswith("new-")])
 
     def test_failed(self):
-        """A build that fails leaves nothing."""
+        """A failed build leaves no entry."""
         before = self.entries()
         with self.assertRaises(kiln.KilnError):
             kiln.compile(MANY, cc="false")
         self.assertEqual(self.entries(), before)
 
     def test_race(self):
-        """Two that make the same entry: one is taken, and nothing is left of the other."""
+        """Two builds of the same entry at once: one is used, and nothing of the other is left."""
         made, gate = [], threading.Barrier(2)
 
         def make(folder):
@@ -403,7 +407,7 @@ class Kept(Test):
         self.assertFalse([f for f in made if os.path.exists(f)])
 
     def test_trimmed(self):
-        """The entries used longest ago go."""
+        """The least recently used entries are removed."""
         for i in range(3):
             entry = cache.get("old%d" % i, lambda folder: os.mkdir(os.path.join(folder, "f")))
             os.utime(entry, (1000 + i, 1000 + i))
@@ -417,7 +421,7 @@ class Kept(Test):
         self.assertIn("new", self.entries())
 
     def test_unwritable(self):
-        """Without a place for it, a model is compiled all the same."""
+        """A model is compiled even if the cache cannot be written."""
         was = os.environ["KILN_CACHE"]
         os.environ["KILN_CACHE"] = os.path.join(os.path.abspath(__file__), "cache")
         try:
@@ -432,7 +436,7 @@ class Kept(Test):
         model(X)
         data = pickle.dumps(model)
         again = pickle.loads(data)
-        np.testing.assert_array_equal(again(X), X)                 # as after opening
+        np.testing.assert_array_equal(again(X), X)                 # the state after opening
         self.assertEqual(again.describe("ab", [1.0], {"k": X})[0], "ab2")
         script = ("import numpy, pickle, sys\nwith open(sys.argv[1], 'rb') as f:\n    m = pickle.load(f)\n"
                   "print(m(numpy.ones((2, 3), 'f4'))[0, 0])")
@@ -442,7 +446,7 @@ class Kept(Test):
         self.assertEqual(done.stdout, b"1.0\n")
 
     def test_large(self):
-        """Weights beside the library, as of an archive of more than 1 GB."""
+        """Weights in a file next to the library, as for an archive of more than 1 GB."""
         large, kiln.model.LARGE = kiln.model.LARGE, 1000
         try:
             given, want = np.load(sample("lstm", "in.npz")), np.load(sample("lstm", "out.npz"))["out.0"]
@@ -455,7 +459,7 @@ class Kept(Test):
             np.testing.assert_allclose(one(*args)[0], want, atol=1e-5)
 
     def test_processor(self):
-        """Code for another processor is refused."""
+        """Code for another processor is rejected."""
         model = many()
         model._made = dict(model._made, processor=["avx1024"])
         with self.assertRaisesRegex(kiln.Unsupported, "avx1024"):
@@ -486,7 +490,7 @@ class Commands(Test):
     maxDiff = None
 
     def test_no_compiler(self):
-        """The compiler inside Kiln takes over, and one warning names Debian's packages."""
+        """Without a C compiler the one inside Kiln is used, and one warning names Debian's packages."""
         script = ("import warnings, sys, numpy, kiln\nwith warnings.catch_warnings(record=True) as said:\n    warnings.simplefilter('always')\n"
                   "    for n in 3, 4:\n        m = kiln.compile(sys.argv[1], numpy.ones((2, n), 'f4'))\n"
                   "print(m(numpy.ones((2, 4), 'f4'))[0, 0], len([w for w in said if 'apt-get install gcc' in str(w.message)]), len(said))")

@@ -1,5 +1,5 @@
-"""Modules and functions of PyTorch: compile, jit, and the backend of torch.compile.  Without PyTorch, or with one that is
-too old for a part, that part is skipped."""
+"""Modules and functions of PyTorch: compile, jit, and the backend of torch.compile. Without PyTorch, or with a version too old
+for a part, that part is skipped."""
 import collections, dataclasses, os, pickle, subprocess, sys, tempfile, threading, unittest, warnings
 
 import numpy as np
@@ -13,7 +13,7 @@ except ImportError:
 from torch import nn
 
 VERSION = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2]))
-EXPORTS = VERSION >= (2, 5)                            # whose torch.export and compiler the package is for
+EXPORTS = VERSION >= (2, 5)                            # versions whose torch.export and torch.compile the package supports
 Pair = collections.namedtuple("Pair", "a b")
 @dataclasses.dataclass
 class Data:
@@ -24,7 +24,7 @@ class Data:
 
 class Test(unittest.TestCase):
     def same(self, got, want):
-        """Structure, types, numbers."""
+        """Checks that structure, types and numbers are equal."""
         self.assertIs(type(got), type(want))
         if isinstance(want, torch.Tensor):
             self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
@@ -60,7 +60,7 @@ class Net(nn.Module):
 
 
 class Mixed(nn.Module):
-    """All that a call may have."""
+    """A module with every kind of argument."""
     def forward(self, x, ys, flag=3, *, scale=None, table=None):
         x = x * (1 if scale is None else scale) + flag
         return {"a": x, "n": x.shape[0], "s": "text", "t": (ys[0] + 1, None, [ys[-1], 2.5]), "p": Pair(x.sum(), True),
@@ -106,7 +106,7 @@ class Exported(Test):
         power = kiln.compile(lambda x, n: x ** n + n, (torch.randn(4, 2), 3), dynamic=True)
         for n in 3, 2, 5:
             self.agrees(power, lambda x, n: x ** n + n, torch.randn(4, 2), n)
-        one = kiln.compile(net, torch.randn(1, 3, 12, 12), dynamic=True)       # an example of size 1
+        one = kiln.compile(net, torch.randn(1, 3, 12, 12), dynamic=True)       # the example has a size of 1
         self.agrees(one, net, torch.randn(4, 3, 12, 12))
         several = kiln.compile(net, [(torch.randn(2, 3, 12, 12),), {"x": torch.randn(4, 3, 12, 12)}])
         self.agrees(several, net, torch.randn(7, 3, 12, 12))
@@ -116,7 +116,7 @@ class Exported(Test):
             kiln.compile(net, [(torch.randn(2, 3, 12, 12),), (torch.randn(3, 12, 12),)])
 
     def test_fixed_sizes(self):
-        """A size that was asked for open and that torch.export fixes is named, with the model's line; no other is."""
+        """A size requested as dynamic that torch.export fixes is named in a warning, with the model's line. No other size is."""
         from kiln import capture
         auto, x = torch.export.Dim.AUTO, torch.ones(6, 4)
 
@@ -144,7 +144,7 @@ class Exported(Test):
             for text, pattern in zip(got, wanted):
                 self.assertRegex(text, pattern)
 
-        class Holds(nn.Module):                        # with an argument that only Python has
+        class Holds(nn.Module):                        # has an argument that only Python knows
             def forward(self, d):
                 return d.x * (2 if d.x.shape[0] == 6 else 3)
         Part = type("Part", (), {})
@@ -154,7 +154,7 @@ class Exported(Test):
         self.assertRegex(text, r"argument 'd.x': the size of dim 0 is fixed to 6 by torch.export at .*modules.py:\d+ \(return d.x")
 
     def test_defaults(self):
-        """A keyword may be left out, or be given as its default, whichever the examples do."""
+        """A keyword argument may be left out or given as its default, whichever of both the examples do."""
         class Scaled(nn.Module):
             def forward(self, x, a=None, *, scale=2.0):
                 return x * scale if a is None else x * scale + a
@@ -176,7 +176,7 @@ class Exported(Test):
             self.agrees(model, Mixed(), *args, **kwargs)
             again = pickle.loads(pickle.dumps(model))
             self.agrees(again, Mixed(), *args, **kwargs)
-        self.same(model(x, ys, flag=2, table={"j": ys[0], "k": x})["j.b"], 2 * ys[0])         # in any order
+        self.same(model(x, ys, flag=2, table={"j": ys[0], "k": x})["j.b"], 2 * ys[0])         # keywords in any order
         with self.assertRaisesRegex(kiln.BadArgument, r"were called as \(x=_, ys=\[_, _\], flag=_, table=\{'k': _, 'j': _\}\); this is"):
             model(x, ys)
         with self.assertRaisesRegex(kiln.BadArgument, "'flag' is 3: the model was compiled for 2"):
@@ -187,18 +187,18 @@ class Exported(Test):
         self.same(model(x, 0.0), torch.tensor(float("nan")) if x.sum() == 0 else x.sum() / 0.0)
         with self.assertRaisesRegex(kiln.BadArgument, "'by' is -0.0: the model was compiled for 0.0"):
             model(x, -0.0)
-        for wrong in x[None], x.numpy()[None]:                 # what it makes of the number of dimensions is fixed
+        for wrong in x[None], x.numpy()[None]:                 # the number of dimensions is fixed by the example
             with self.assertRaisesRegex(kiln.SizeMismatch, "'x' has %d dimensions: the model was compiled for" % wrong.ndim):
                 model(wrong, 0.0)
 
     def test_keys(self):
-        """Dicts by ints, by texts, by both; nothing at all."""
+        """Dicts with int keys, string keys or both, and empty ones."""
         x = torch.ones(2)
         for f in lambda x: {1: x, 0: x * 2}, lambda x: {"a.b": x, "": x * 2}, lambda x: {1: x, "b": [x * 2, {"c": 3}]}, lambda x: {"n": None}:
             self.agrees(kiln.compile(f, x), f, x)
 
     def test_no_parts(self):
-        """Structures without parts, alone and among others; torch.export saves no module whose result is ()."""
+        """Empty structures, alone and among others. torch.export saves no module whose result is ()."""
         x = torch.ones(2)
         class Nothing(torch.nn.Module):
             def forward(self, x): return ()
@@ -210,7 +210,7 @@ class Exported(Test):
                 self.assertEqual(str(kiln.compile(module, x)(x)), str(want))
 
     def test_dataclass(self):
-        """One that torch.export knows, with a field that is None, as argument and as result."""
+        """A dataclass registered with torch.export, with a field that is None, as argument and as result."""
         torch.export.register_dataclass(Data, serialized_type_name="test.Data")
         def f(d): return Data(d.x * d.n, 3), d.x + 1
         model = kiln.compile(f, Data(torch.ones(2)))
@@ -218,7 +218,7 @@ class Exported(Test):
         self.assertEqual((got.n, got.none, got.x.tolist(), more.tolist()), (3, None, [8, 8], [5, 5]))
 
     def test_objects(self):
-        """Objects with tensors in their attributes, which pytree does not know: as results and as arguments."""
+        """Objects with tensors in their attributes, which pytree does not know, as results and as arguments."""
         class Layer:
             def __init__(self, keys):
                 self.keys, self.length, self.name = keys, keys.shape[0], "layer"
@@ -252,7 +252,7 @@ class Exported(Test):
             then(x, steps(y.double())["cache"])
 
     def test_functions(self):
-        """Functions, with modules that they refer to; methods; programs and scripts as they are."""
+        """Functions, with the modules that they refer to; methods; exported programs and scripted modules."""
         net = Net().eval()
 
         def scaled(x, by):
@@ -282,7 +282,7 @@ class Exported(Test):
             self.assertEqual(kiln.compile(nn.Linear(2, 2).eval(), torch.ones(2, 2))(torch.ones(2, 2)).dtype, torch.float32)
 
     def test_refused(self):
-        """What neither export nor script takes is an error with both reasons and the lines; traced only when asked for."""
+        """Code that neither export nor script accepts is an error with both reasons and lines. It is traced only on request."""
         class Checked(nn.Module):
             def forward(self, x):
                 n = int(x.sum())                                        # line of export
@@ -315,7 +315,7 @@ class Exported(Test):
                 quietly(kiln.compile, wrong, x, trace=True, **how)
 
     def test_checks(self):
-        """A module's own checks hold in its program: through export and through script."""
+        """A module's own checks run in its program, both through export and through script."""
         class Checked(nn.Module):
             def forward(self, x):
                 n = x.sum().to(torch.int64).item()
@@ -336,7 +336,7 @@ class Exported(Test):
         self.agrees(kiln.compile(lambda x: x * 2, x), lambda x: x * 2, x.conj())
         def both(x, *, n=2): return x * n, x + 1
         model = kiln.compile(both, {"x": x.real, "n": 2})
-        for one in x.conj().imag, nn.Parameter(x.real, False), torch.randn(6)[::2], torch.ones(1).expand(3):    # lazy, strides
+        for one in x.conj().imag, nn.Parameter(x.real, False), torch.randn(6)[::2], torch.ones(1).expand(3):    # lazy views and strides
             self.agrees(model, both, one)
             self.agrees(model, both, n=2, x=one)
         self.assertRaises(kiln.BadArgument, model, x.real, 2)
@@ -358,7 +358,7 @@ class Exported(Test):
         self.same([model(x), model(x)], [x, 2 * x])
         self.same(model.state("n"), 2 * x)
         self.same(model.copy()(x), x)
-        self.same(module.n, torch.zeros(2))                    # the instance's state is its own
+        self.same(module.n, torch.zeros(2))                    # the instance has state of its own
 
     def test_training(self):
         net, x = Net().train(), torch.randn(2, 3, 12, 12)
@@ -378,7 +378,7 @@ class Exported(Test):
             self.same(t, torch.full((3, 2), 2.0) if t is x else torch.full((2, 3), 2.0).t())
 
     def test_kept(self):
-        """The same module is not built again, whatever the numbers of its examples."""
+        """A module is not built again for examples with other numbers."""
         net, x = Net().eval(), torch.randn(2, 3, 12, 12)
         first = kiln.compile(net, x)
         self.assertEqual(kiln.compile(net, torch.randn(2, 3, 12, 12)).library, first.library)
@@ -388,7 +388,7 @@ class Exported(Test):
         self.agrees(second, net, x)
 
     def test_results_are_pytorchs(self):
-        """They live on when the model is gone, in other threads too."""
+        """Results stay valid after the model is deleted, in other threads too."""
         model = kiln.compile(lambda x: (x * 2, x.t()), torch.ones(64, 64))
         kept = [model(torch.full((64, 64), float(i))) for i in range(20)]
         del model
@@ -403,7 +403,7 @@ class Exported(Test):
 
 
 class Scripted(Test):
-    """What an older PyTorch has, too."""
+    """Functions that an older PyTorch also supports."""
 
     def test_module(self):
         net, x = Net().eval(), torch.randn(2, 3, 12, 12)
@@ -434,16 +434,16 @@ class Jit(Test):
         for _ in range(2):
             self.agrees(f, lambda x: torch.relu(x) * 2, x)
         f.wait()
-        before = len(calls)                                    # the calls, and torch.export's
+        before = len(calls)                                    # these calls and those of torch.export
         for _ in range(3):
             self.agrees(f, lambda x: torch.relu(x) * 2, x)
         self.assertEqual(len(calls), before)
         self.assertEqual(f.__name__, "f")
-        self.agrees(f, lambda x, y: torch.relu(x) * y, x, 3)   # another structure
+        self.agrees(f, lambda x, y: torch.relu(x) * y, x, 3)   # other structure
         self.assertEqual(len(calls), before + 1)
 
     def test_sizes(self):
-        """Other sizes: as it is, then code that takes them, and those before."""
+        """A call with new sizes runs without Kiln, then code for them is built. Earlier sizes still work."""
         calls = []
 
         @kiln.jit(calls=1)
@@ -489,7 +489,7 @@ class Jit(Test):
                 one.f.wait()
 
     def settled(self, function, *args):
-        """Of kiln.jit, after calls that let it be compiled."""
+        """A function of kiln.jit, after the calls that make it compile."""
         made = kiln.jit(function, calls=1)
         with torch.no_grad():
             made(*args)
@@ -497,7 +497,7 @@ class Jit(Test):
         return made
 
     def test_module_changes(self):
-        """Weights and modes of the module, or of one that the function refers to, are those of the call."""
+        """A call uses the current weights and mode of the module, or of a module that the function refers to."""
         norm = nn.BatchNorm1d(3).eval()
         x = torch.randn(4, 3)
         for function in norm, norm.forward, lambda x: norm(x) + 1:
@@ -510,7 +510,7 @@ class Jit(Test):
                 self.agrees(made, function, x)
                 made.wait()
                 norm.train()
-                for _ in range(3):                             # its statistics change with each call
+                for _ in range(3):                             # the statistics change with each call
                     before = norm.running_mean.clone()
                     want = 0.9 * before + 0.1 * x.mean(0)
                     quietly(made, x)
@@ -519,7 +519,7 @@ class Jit(Test):
             self.assertTrue(quietly(made, x).requires_grad)    # outside of no_grad
 
     def test_many_changes(self):
-        """In the end it is left alone."""
+        """A function that changes too often is no longer compiled."""
         net, x = nn.Linear(3, 2).requires_grad_(False), torch.ones(1, 3)
         made = kiln.jit(net, calls=1)
         with warnings.catch_warnings(record=True) as said:
@@ -531,7 +531,7 @@ class Jit(Test):
         self.assertEqual(["changed 8 times" in str(w.message) for w in said], [True])
 
     def test_shared_results(self):
-        """Results that share memory with arguments, weights or each other do so at each call."""
+        """At each call, results share memory with arguments, weights or each other as in PyTorch."""
         def grown(x):
             y = x * 2
             return y, y[0]
@@ -545,7 +545,7 @@ class Jit(Test):
         self.same(row, y[0])
 
     def test_constants(self):
-        """A zero's sign is of an argument's value; other layouts run as they are."""
+        """The sign of a zero is part of an argument's value. Arguments in other layouts run without Kiln."""
         f = self.settled(lambda x, by: x / by, torch.ones(2), 0.0)
         for by in 0.0, -0.0, 0, 2.0:
             self.assertEqual(str(f(torch.ones(2), by)), str(torch.ones(2) / by))
@@ -570,7 +570,7 @@ class Backend(Test):
         return torch.compile(function, backend=self.backend, **options)
 
     def ran(self):
-        """How often graphs were compiled by Kiln; none runs without it."""
+        """The number of compiled versions of each graph. Checks that every graph was compiled."""
         self.assertFalse([g for g in self.graphs if g.failed])
         return [len(g.codes) for g in self.graphs]
 
@@ -584,7 +584,7 @@ class Backend(Test):
             self.same(model(torch.ones(2, 3, 12, 12)), net(torch.ones(2, 3, 12, 12)))
 
     def test_constants(self):
-        """Buffers are constants, though the model writes to what is not one: a norm is part of its convolution's weights."""
+        """Buffers are constants even if the model writes to other tensors: a norm is folded into its convolution's weights."""
         net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU6(inplace=True)).eval()
         model, x = self.compiled(net), torch.randn(2, 3, 12, 12)
         self.agrees(model, net, x)
@@ -606,11 +606,11 @@ class Backend(Test):
         for _ in range(10):
             with torch.no_grad():
                 net.head.weight.mul_(1.1)
-            quietly(self.agrees, model, net, x)                # in the end without Kiln
+            quietly(self.agrees, model, net, x)                # runs without Kiln in the end
         self.assertTrue(self.graphs[0].failed)
 
     def test_writes(self):
-        """Arguments and buffers that the model writes are the caller's."""
+        """The caller sees the model's writes to arguments and buffers."""
         norm, other = nn.BatchNorm1d(4), nn.BatchNorm1d(4)
         model = self.compiled(norm)
         for _ in range(3):
@@ -630,7 +630,7 @@ class Backend(Test):
         self.ran()
 
     def test_counted_writes(self):
-        """What a graph writes is new to the graphs that have it as a constant; writes through parts of a buffer are writes."""
+        """A write by one graph is seen by graphs that hold the tensor as a constant, also a write through a part of a buffer."""
         norm, x = nn.BatchNorm1d(3), torch.randn(5, 3)
         model = self.compiled(norm)
         for training in True, False, True, False:
@@ -661,7 +661,7 @@ class Backend(Test):
             saved.sum().backward()
 
     def test_shared_results(self):
-        """Results share memory with arguments and each other as PyTorch's; also where a size is a symbol."""
+        """Results share memory with arguments and each other as in PyTorch, also if a size is a symbol."""
         def views(x):
             y = x * 2
             return x[:, 1:].t(), y, y.view(-1), y[1:], x.add_(1).view(-1)
@@ -683,7 +683,7 @@ class Backend(Test):
         self.same(x, torch.full((2,), -2j))
 
     def test_autocast(self):
-        """Calls under autocast are PyTorch's, by both ways."""
+        """Calls under autocast are left to PyTorch, by both functions."""
         net, x = nn.Linear(3, 2), torch.ones(1, 3)
         made = kiln.jit(net.forward, calls=1)
         with torch.no_grad():
@@ -695,7 +695,7 @@ class Backend(Test):
             self.agrees(model, net, x)
 
     def test_new_memory(self):
-        """Weights that were given other memory, and numbers: 0.0 is not -0.0."""
+        """Weights whose memory was replaced, and numbers: 0.0 differs from -0.0."""
         net = nn.Linear(3, 2)
         model, x = self.compiled(net), torch.ones(1, 3)
         self.agrees(model, net, x)
@@ -725,7 +725,7 @@ class Backend(Test):
         self.assertEqual(len([w for w in said if "needs gradients" in str(w.message)]), 1)
 
     def test_random(self):
-        """What draws is left to PyTorch's generator."""
+        """Random draws are left to PyTorch's generator."""
         model = self.compiled(lambda x: nn.functional.dropout(x, 0.5) + 1)
         with torch.no_grad(), self.assertWarnsRegex(UserWarning, "draws random numbers"):
             torch.manual_seed(3)
@@ -734,7 +734,7 @@ class Backend(Test):
         self.same(got, nn.functional.dropout(torch.ones(50), 0.5) + 1)
 
     def test_breaks(self):
-        """A graph for each part between what PyTorch's compiler cannot follow."""
+        """A graph for each part between statements that PyTorch's compiler cannot follow."""
         def f(x):
             y = torch.sin(x)
             if y.sum() > 0:
@@ -746,7 +746,7 @@ class Backend(Test):
         self.assertGreaterEqual(len(self.ran()), 2)
 
     def test_heads(self):
-        """Attention with a mask, embeddings, tied weights, a cache in and out."""
+        """Attention with a mask, embeddings, tied weights, a cache as argument and result."""
         class Block(nn.Module):
             def __init__(self):
                 super().__init__()

@@ -1,4 +1,4 @@
-"""The package `kiln` of codegen/python, by a Python that has NumPy: KILN_PYTHON, this one or the system's.
+"""The package `kiln` of codegen/python, run by a Python that has NumPy: KILN_PYTHON, this one or the system's.
 
 usage: python_test.py KILN [WHEEL'S KILN] [NAME...]
 

@@ -1,4 +1,4 @@
-"""The wheel as `ninja wheel` makes it, unpacked as pip does, and used with nothing of the checkout."""
+"""The wheel made by `ninja wheel`, unpacked as pip does, and used without any file of the checkout."""
 import base64, csv, glob, hashlib, io, os, re, subprocess, sys, tempfile, unittest, zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -33,7 +33,7 @@ class Wheel(unittest.TestCase):
             return f.read()
 
     def test_parts(self):
-        """Name, tag, every file in RECORD with its digest, the entry points, modules all."""
+        """Name, tag, every file in RECORD with its digest, the entry points, all modules."""
         self.assertRegex(os.path.basename(self.path), r"^kiln-[0-9.]+-py3-none-manylinux_\d+_\d+_(x86_64|aarch64)\.whl$")
         info = next(n for n in self.names if n.endswith("/RECORD")).rpartition("/")[0]
         self.assertIn("Tag: " + os.path.basename(self.path).split("-", 2)[2][:-4], self.read(info + "/WHEEL").decode())
@@ -50,13 +50,13 @@ class Wheel(unittest.TestCase):
         self.assertIn(b"Requires-Dist: numpy", self.read(info + "/METADATA"))
 
     def test_entry_points(self):
-        """Where PyTorch looks for backends, and the command."""
+        """The entry points are where PyTorch looks for backends, and the command works."""
         said = self.python("-c", "from importlib.metadata import distribution\nfor e in distribution('kiln').entry_points:\n"
                            "    print(e.group, e.name, callable(e.load()) if e.group == 'console_scripts' else e.value)")
         self.assertEqual(sorted(said.splitlines()), ["console_scripts kiln True", "torch_dynamo_backends kiln kiln.dynamo:backend"])
 
     def test_libraries(self):
-        """What the program needs beside the C library lies in the wheel and is found there."""
+        """The wheel contains the libraries that the program needs besides the C library, and they are found."""
         said = subprocess.run(["ldd", os.path.join(self.site, "kiln", "carried", "kiln")], stdout=subprocess.PIPE,
                               check=True).stdout.decode()
         other = [path for name, path in re.findall(r"(\S+) => (\S+)", said) if not re.match(r"lib(c|m|dl|rt|pthread)\.so", name)]
@@ -74,7 +74,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(self.python("-m", "kiln", "--version"), "kiln %s\n" % said.split()[1])
 
     def test_same_bytes(self):
-        """Made again of the same files."""
+        """The same files make the same wheel."""
         with tempfile.TemporaryDirectory() as folder, open(self.path, "rb") as first:
             subprocess.run([sys.executable, SCRIPT, os.environ["WHEEL_KILN"], folder], check=True, stdout=subprocess.DEVNULL)
             with open(os.path.join(folder, os.path.basename(self.path)), "rb") as second:

@@ -14,7 +14,7 @@ def forward():
     a = torch.jit._awaitable(add, x, 2)
     b = torch.jit._awaitable(add, x, 3)
     print(torch.jit._awaitable_wait(a) + torch.jit._awaitable_wait(b))
-    # Calls are made at the first wait, in the order of the waits; others are never made.
+    # Calls run at the first wait, in the order of the waits. Calls that nobody waits for never run.
     c = torch.jit._awaitable(write, x, 1)
     d = torch.jit._awaitable(write, x, 10)
     e = torch.jit._awaitable(fail, x)
@@ -24,7 +24,7 @@ def forward():
     x.mul_(2)
     print(z, torch.jit._awaitable_wait(c), torch.jit._awaitable_wait(d), torch.jit._awaitable_wait(c))
     print(torch.jit._awaitable_wait(torch.jit._awaitable_nowait(x + 1)))
-    # Of a list, one is waited for by a forked call, two are never called.
+    # Of a list of awaitables, a forked call waits for one, and two are never called.
     many: List[Await[Tensor]] = []
     for i in range(4):
         many.append(torch.jit._awaitable(write, x.clone(), i))

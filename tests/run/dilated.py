@@ -1,4 +1,4 @@
-# Convolutions whose taps lie farther out than a register block has columns.
+# Convolutions whose dilated taps are farther apart than a register block has columns.
 def values(n: int, by: int):
     return ((torch.arange(n) * by) % 20011).double() / 2048.0 - 4.875
 

@@ -1,4 +1,4 @@
-# divmod of an int and a float is of C's int and float in PyTorch, and a list is not repeated a negative number of times.
+# divmod of an int and a float uses C's int and float, as in PyTorch. Repeating a list with elements -1 times is an error.
 def forward():
     big = 2147483647
     print(divmod(7, 2), divmod(-7, 2), divmod(7.5, 2.0), divmod(-7.5, 2.0), divmod(7.0, 0.1))

@@ -1,4 +1,4 @@
-# Draws by the elements of a transposed tensor are made in the order of a contiguous one, those into one like it in its own.
+# Draws with a transposed tensor as parameter fill a contiguous result. Draws shaped like it, or into it, use its own order.
 def forward():
     x = (torch.arange(12).view(4, 3) / 12.).t()
     torch.manual_seed(3)

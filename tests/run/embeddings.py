@@ -1,5 +1,5 @@
-# Tables of embeddings whose rows end in their scale and least value, of 8, 4 and 2 bits; bags of them, with weights and pruned
-# rows; what fake quantization of half precision and by zero points of float gives.
+# Embedding tables of 8, 4 and 2 bits whose rows end in their scale and minimum; bags of them, weighted and pruned; fake
+# quantization of half precision and with float zero points.
 def forward():
     w = torch.tensor([[0.5, -1.25, 2.0, 0.1, 7.0], [1.5, 1.5, 1.5, 1.5, 1.5], [-3.0, -2.0, 65.25, 0.0, 1e-05]])
     i, o = torch.tensor([2, 0, 1, 1]), torch.tensor([0, 1, 1])

@@ -1,4 +1,4 @@
-# Reductions of nothing: what has a value, and how a dim is named that has none.
+# Reductions of no elements: which have a value, and how the message names an empty dim.
 def forward():
     x = torch.zeros(3, 0)
     for p in [float("inf"), -float("inf"), -1., 0., 0.5, 2.]:

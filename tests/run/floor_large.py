@@ -1,4 +1,4 @@
-# floor() and ceil() of what no int holds raise; int() of it does not.
+# floor() and ceil() of a float beyond the range of int raise; int() of it does not.
 def forward():
     print(math.floor(-9.223372036854775e18), math.ceil(2.5), math.floor(-2.5), int(1e30))
     print(math.floor(1e30))

@@ -1,4 +1,4 @@
-# Operators that move or copy elements give memory of their own also where nothing moves; and formats of results.
+# Operators that move or copy elements return memory of their own even if nothing moves. Memory formats of results.
 def written(x: Tensor, y: Tensor):
     z = x.clone()
     y.fill_(7)

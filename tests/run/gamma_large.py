@@ -1,4 +1,4 @@
-# Incomplete gamma functions of large numbers near each other, and of the smallest; tanh and J1 keep the sign of zero.
+# Incomplete gamma functions of large, nearly equal numbers and of the smallest; tanh and J1 keep the sign of zero.
 def forward():
     a = torch.tensor([1e3, 1e5, 1e7, 1e7, 1e9, 1e15, 2e6, 3e5], dtype=torch.float64)
     x = torch.tensor([1.01e3, 1e5, 1e7, 1.0003e7, 1e9 + 1e4, 1e15, 1.9985e6, 2.97e5], dtype=torch.float64)

@@ -1,4 +1,4 @@
-# The bounds of hardtanh are cut to integers for integers; only then must those of uint8 not be negative.
+# The bounds of hardtanh on integers are truncated to integers. Only these truncated bounds must not be negative for uint8.
 def forward():
     x = torch.tensor([-3, 0, 5])
     print(torch.hardtanh(x, -0.5, 1.7))

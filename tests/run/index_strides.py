@@ -1,4 +1,4 @@
-# What indexing by tensors gives lies as elementwise results do: self's order of dims is kept.
+# The result of indexing by tensors has the strides of an elementwise result: the order of self's dims is kept.
 def forward():
     x = torch.arange(60).view([3, 4, 5])
     t = x.permute([2, 1, 0])

@@ -1,4 +1,4 @@
-# Where formulas leave the range of numbers; numbers that a dtype cannot hold.
+# Formulas whose terms leave the range of their type, and numbers that a dtype cannot hold.
 def said(x: Tensor):
     return torch.nan_to_num(x, 7., 8., -8.)
 def forward():

@@ -1,4 +1,4 @@
-# What a NaN makes of min and max, of comparisons with itself, and of lists. PyTorch's executor takes x == x to be true.
+# NaN in min and max, in comparisons with itself and in lists. PyTorch's executor takes x == x to be true.
 def smaller(a: float, b: float):
     return min(a, b), max(a, b), min(b, a), max(b, a)
 def with_int(a: float, i: int):

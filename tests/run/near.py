@@ -1,5 +1,5 @@
-# How far functions, norms, softmax, products and regions of floats are off the same in double, in units of 2 ** -24: of each
-# element for functions, of the largest for sums.
+# Errors of functions, norms, softmax, products and regions in float against double, in units of 2 ** -24: of each element for
+# functions, of the largest for sums.
 def values(n: int, by: int = 7919):
     return ((torch.arange(n) * by) % 20011).float() / 2048.0 - 4.875
 

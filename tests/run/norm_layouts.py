@@ -1,4 +1,4 @@
-# Norms of what lies with its channels innermost, transposed or with gaps are those of the same numbers in order.
+# Norms of tensors that are channels last, transposed or have gaps equal those of the same numbers in contiguous order.
 def norms(x: Tensor):
     n, c = x.size(0), x.size(1)
     m, v = torch.zeros([c]), torch.ones([c])

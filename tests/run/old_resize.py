@@ -1,4 +1,5 @@
-# What archives of 1.0 to 1.2 call, by what F.interpolate calls it now; PyTorch 1.13's graphs agree on every line.
+# Resize operators of archives from PyTorch 1.0 to 1.2 against those that F.interpolate calls now. PyTorch 1.13's graphs agree on
+# every line.
 def same(a: Tensor, b: Tensor):
     assert torch.equal(a, b), str(a) + " is not " + str(b)
 def forward():

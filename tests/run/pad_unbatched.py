@@ -1,4 +1,4 @@
-# Circular padding without a batch, as PyTorch has it since 2.0: as many dimensions as `pad` has sides, and one more.
+# Circular padding without a batch, as PyTorch has it since 2.0: the input has one dimension more than `pad` has pairs.
 def forward():
     x = torch.arange(6.).view(2, 3)
     print(torch.pad(x, [1, 1], "circular"))

@@ -1,4 +1,4 @@
-# Integers from bodies; what is written to quantized tensors, compared and made of them, as a whole and by channels.
+# prim::quantize_u8 and its like. Quantized tensors, per tensor and per channel: written to, compared, built from others.
 def forward():
     x = torch.tensor([0.5, 1.5, 2.5, -7.25, 1000.0, float("nan")])
     print(ops.prim.quantize_u8(x, 1.0, 3), ops.prim.quantize_i8(x.reshape([2, 3]).t(), 2.0, -3))

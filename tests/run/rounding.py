@@ -1,4 +1,4 @@
-# How far sums, softmax, interpolation and norms are off the same in double: at most as far as PyTorch's.
+# Errors of sums, softmax, interpolation and norms against double: at most as large as PyTorch's.
 def near(y, z, units: float = 1.2) -> bool:
     return bool(float((y.double() - z).norm() / z.norm()) < units * 2.0 ** -24)
 

@@ -1,4 +1,4 @@
-# Whether tuples can be sorted is asked of what they hold, and of an empty list not at all.
+# Whether tuples can be sorted is checked on their elements. An empty list always sorts.
 def pairs(n: int):
     l: List[Tuple[float, List[int]]] = []
     for i in range(n):

@@ -1,4 +1,4 @@
-# Powers, products and integers where signs of zero, infinities and widths decide.
+# Powers, products and integers whose result depends on the sign of zero, on infinities or on the width of the type.
 def forward():
     n = torch.cat([torch.tensor([float("inf"), -float("inf"), 1.0, -1.0, 3.0, 1e-30]), torch.neg(torch.zeros(1))])
     for d in [torch.float32, torch.float64, torch.bfloat16, torch.float16]:

@@ -1,4 +1,4 @@
-# Strides of what stack, cat and roll make of channels-last tensors.
+# Strides of the results of stack, cat and roll on channels-last tensors.
 def forward():
     a = torch.arange(120.).reshape(2, 3, 4, 5)
     x = a.contiguous(memory_format=torch.channels_last)

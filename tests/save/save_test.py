@@ -1,4 +1,7 @@
-"""kiln save: what it writes is read back to the same graph and gives the same answers.
+"""kiln save: its output reads back to the same graph and gives the same answers.
+
+The graphs of an archive and of the archive saved from it at -O0 are compared in a normal form, in which constants are at their
+uses and values are numbered in order. Saving a saved archive again must change nothing.
 
 At -O0 the graphs of the archive and of what was saved from it are held against each other after both have been brought
 to one form: constants stand where they are used, values are numbered in order. Saving what was saved must change nothing.
@@ -20,7 +23,7 @@ def kiln(*args):
 
 
 def canonical(text):
-    """The graph with constants at their uses and values numbered in the order of their definition."""
+    """The graph in normal form: constants at their uses, values numbered in the order of their definition."""
     constant, number, lines = {}, {}, []
     for line in text.splitlines():
         m = re.match(r"\s*%([\w.]+) : (.*) = prim::Constant(?:\[value=(.*)\])?\(\)$", line)
@@ -49,7 +52,7 @@ def content(path):
 
 
 class Saved:
-    """A model, saved at -O0 and -O2; each check returns what is wrong, or None."""
+    """A model, saved at -O0 and -O2. Each check returns a description of the error, or None."""
 
     def __init__(self, model, tmp):
         self.model, self.tmp = model, tmp
@@ -127,7 +130,7 @@ class SaveTest(unittest.TestCase):
                 self.assertIsNone(s.answers(inputs, "-O2"))
 
     def test_scalar_attribute(self):
-        """A tensor without dimensions, frozen, is no number to type promotion: int64 times float64 is float64."""
+        """A frozen 0-d tensor stays a tensor in type promotion: int64 times float64 is float64."""
         code = body(["return torch.mul(x, self.w)"])
         with tempfile.TemporaryDirectory() as tmp:
             w = hostile.tensor(1, [], []).replace(b"FloatStorage", b"DoubleStorage")
@@ -141,7 +144,7 @@ class SaveTest(unittest.TestCase):
                 self.assertIn("CPUDoubleType", kiln("run", out, "-i", os.path.join(tmp, "x.npz")).stdout)
 
     def test_names(self):
-        """Attributes whose names are no identifiers, among them one that wants to be more."""
+        """Attributes whose names are no identifiers. One of them tries to inject code."""
         name = '0"] = int #'
         head = hostile.HEAD.replace("  w : Tensor", "  __annotations__ = []\n  __annotations__[%s] = Tensor" % ('"0\\"] = int #"'))
         code = head + body(["y = getattr(self, %s)" % '"0\\"] = int #"', "return torch.add(x, y)"])
@@ -156,7 +159,7 @@ class SaveTest(unittest.TestCase):
             self.assertIsNone(saved.answers([os.path.join(tmp, "x.npz")], "-O2"))
 
     def test_emptied_with(self):
-        """Bodies of `with` whose statements all became constants."""
+        """Bodies of `with` whose statements were all folded to constants."""
         source = """class Scope:
     def __init__(self):
         self.n = 0
@@ -179,7 +182,7 @@ def forward(x: Tensor) -> Tensor:
             self.assertIsNone(saved.answers([os.path.join(tmp, "x.npz")], "-O2"))
 
     def test_params(self):
-        """New values take the place of a tensor, at every level; what does not fit is an error."""
+        """New values replace a tensor, at every level. Values that do not fit are an error."""
         with tempfile.TemporaryDirectory() as tmp:
             new = hostile.npz(w=hostile.npy([2, 3], data=struct.pack("<6f", *[10] * 6)))
             for name, data in (("m.pt", hostile.model()), ("x.npz", hostile.npz(x=hostile.npy([2, 3]))), ("new.npz", new),
@@ -195,7 +198,8 @@ def forward(x: Tensor) -> Tensor:
                 self.assertIn("no tensor 'v'", saved.save(level, "--params", os.path.join(tmp, "none.npz"))[1])
 
     def test_faults(self):
-        """Where PyTorch's interpreter would lose y in the loop, a clock stands; a fork of constants has a list to capture."""
+        """The saved code contains a TimePoint where PyTorch's interpreter would otherwise lose y in the loop. A fork of constants
+        captures a list."""
         text = """def task(n: int) -> Tensor:
     return torch.ones([n])
 

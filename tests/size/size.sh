@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/size/size.sh KILN - programs of the samples, and of the sources here, are no larger than tests/size/bounds.txt says without
-# code for other sizes, as they are built and with --forms fast; and at most 1.3 times as large with it; plain functions are small
+# tests/size/size.sh KILN - bounds of program sizes: samples and the sources here, built by default and with --forms fast, without
+# code for other sizes, are no larger than tests/size/bounds.txt says; with that code, at most 1.3 times as large; plain functions
+# have bounds of their own
 # The bounds are for gcc 12. Programs by another gcc may be 5 % larger.
 set -e
 [ "$(uname -m)" = x86_64 ] || { echo "SKIP: a processor of x86-64 is missing"; exit 0; }
@@ -15,7 +16,7 @@ most() {
 	echo $(($1 * percent / 100))
 }
 
-# built OPTION...: the model that has been read, stripped, as $out/p; $file: its bytes without weights
+# built OPTION...: builds the current model, stripped, as $out/p; $file: its bytes without weights
 built() {
 	"$kiln" build "$name" -i "$input" --cc gcc --cpu "$cpu" "$@" --json "$out/j" -o "$out/p" >"$out/log" 2>&1 ||
 		{ cat "$out/log"; exit 1; }
@@ -25,7 +26,7 @@ built() {
 	file=$(($(wc -c <"$out/p") - weights))
 }
 
-# bounded FORMS FILE CODE WEIGHTS: at most so many bytes
+# bounded FORMS FILE CODE WEIGHTS: checks the numbers of bytes of code and weights
 bounded() {
 	built --no-dynamic --forms "$1"
 	echo "$name, $1: $file bytes without weights, $code of code, $weights of weights"
@@ -35,7 +36,7 @@ bounded() {
 	fi
 }
 
-# plain KIND MOST: a net of 131 parameters as plain functions, a program or a library, is at most so many bytes without weights
+# plain KIND MOST: checks the bytes without weights of a net of 131 parameters as plain functions, a program or a library
 plain() {
 	"$kiln" build tests/door/net.py --input 'x=float32[1x4]' --no-generic --no-dynamic --cc gcc --cpu x86-64-v3 --emit "$1" --json "$out/j" \
 		-o "$out/net.so" >"$out/log" 2>&1 || { cat "$out/log"; exit 1; }
@@ -48,7 +49,7 @@ plain() {
 	fi
 }
 
-# bare MODEL INPUT MOST: the model's code for a Cortex-M4 is at most so many bytes
+# bare MODEL INPUT MOST: checks the bytes of the model's code for a Cortex-M4
 bare() {
 	"$kiln" targets | grep -q '^arm-none-eabi *lacks' && { echo "SKIP: arm-none-eabi-gcc is missing"; return; }
 	"$kiln" build "$1" --input "$2" --no-generic --no-dynamic --target arm-none-eabi --cpu cortex-m4 --emit obj \

@@ -1,4 +1,4 @@
-"""The models of state_test.py: writes their archives and what PyTorch 1.13 answers.
+"""The models of state_test.py: writes their archives and PyTorch 1.13's answers.
 
 usage: models.py [NAME...]     (in this folder, with torch)
 
@@ -17,7 +17,8 @@ MODELS = {}
 
 
 def model(calls="fff", train=False):
-    """Of a class: its model is made with no arguments, called so, in training mode if it says so."""
+    """Registers a class as a model. It is made without arguments and called as the class says, in training mode if the class says
+    so."""
     def add(cls):
         MODELS[cls.__name__] = cls, calls, train
         return cls
@@ -66,7 +67,7 @@ class equal_returned(Buffers):
 
 @model()
 class equal_one_written(Buffers):
-    """An EMA that begins as the bias beside it."""
+    """An exponential moving average that initially equals the bias next to it."""
     def __init__(self):
         super().__init__(ema=zeros())
         self.bias = nn.Parameter(zeros())
@@ -79,7 +80,7 @@ class equal_one_written(Buffers):
 
 @model()
 class equal_shapes(Buffers):
-    """Other sizes, the same bytes."""
+    """Equal bytes with other sizes."""
     def __init__(self):
         super().__init__(a=zeros(2, 3), b=zeros(3, 2), c=zeros(6))
 
@@ -91,7 +92,7 @@ class equal_shapes(Buffers):
 
 @model()
 class equal_types(Buffers):
-    """Other dtypes, the same bytes."""
+    """Equal bytes with other dtypes."""
     def __init__(self):
         super().__init__(a=torch.zeros(2, dtype=torch.float64), b=torch.zeros(2, dtype=torch.int64), c=torch.zeros(4, dtype=torch.int32))
 
@@ -131,7 +132,7 @@ class equal_norms(nn.Module):
 
 @model()
 class equal_modules(nn.Module):
-    """In two objects of one class."""
+    """Equal buffers in two objects of one class."""
     def __init__(self):
         super().__init__()
         self.one, self.two = Buffers(v=zeros()), Buffers(v=zeros())
@@ -206,7 +207,7 @@ class equal_dicts(nn.Module):
 
 @model("fofo")
 class equal_methods(Buffers):
-    """Each written by a method of its own."""
+    """Equal buffers, each written by a method of its own."""
     def __init__(self):
         super().__init__(a=zeros(), b=zeros())
 
@@ -234,7 +235,7 @@ class equal_set(Buffers):
 
 @model()
 class equal_parameters(nn.Module):
-    """Two layers of equal weights, one of which is trained by hand."""
+    """Two layers of equal weights, one of which the model itself trains."""
     def __init__(self):
         super().__init__()
         self.one, self.two = nn.Linear(3, 3), nn.Linear(3, 3)
@@ -247,7 +248,7 @@ class equal_parameters(nn.Module):
         return y, self.one(x) - self.two(x)
 
 
-# Constants of a traced model, written by it.
+# Constants of a traced model that the model writes to.
 class Traced(nn.Module):
     def __init__(self):
         super().__init__()
@@ -260,7 +261,7 @@ class Traced(nn.Module):
 
 
 class TracedProduct(nn.Module):
-    """Is a weight, and changes."""
+    """A constant that is a weight and changes."""
     def __init__(self):
         super().__init__()
         self.w = [torch.eye(3)]
@@ -272,7 +273,7 @@ class TracedProduct(nn.Module):
 
 
 class TracedTwo(nn.Module):
-    """One method writes it, the other only reads it."""
+    """One method writes the constant, the other only reads it."""
     def __init__(self):
         super().__init__()
         self.c = [zeros()]
@@ -311,7 +312,7 @@ MODELS["shared_traced_two"] = (lambda: torch.jit.trace_module(TracedTwo(), {"for
 
 @model()
 class equal_to_constant(Buffers):
-    """A buffer that has the bytes of a weight that only an operator packs."""
+    """A buffer with the bytes of a weight that only an operator packs."""
     def __init__(self):
         super().__init__(state=torch.eye(3))
         self.linear = nn.Linear(3, 3, bias=False)
@@ -350,7 +351,7 @@ class equal_loop(Buffers):
 
 @model()
 class equal_chosen(Buffers):
-    """Which one is written, the data decide."""
+    """The data decide which of the equal buffers is written."""
     def __init__(self):
         super().__init__(a=zeros(), b=zeros())
 
@@ -362,7 +363,7 @@ class equal_chosen(Buffers):
 
 @model()
 class equal_kinds(Buffers):
-    """By copy_, fill_, out=, index_add_, scatter_."""
+    """Writes by copy_, fill_, out=, index_add_ and scatter_."""
     def __init__(self):
         super().__init__(a=zeros(), b=zeros(), c=zeros(), d=zeros(), e=zeros(), f=zeros())
 
@@ -402,7 +403,7 @@ class shared_written(Buffers):
 
 @model("ffoof")
 class shared_methods(Buffers):
-    """One method writes by one name, the other reads by the other."""
+    """One method writes by one name, the other reads by the other name."""
     def __init__(self):
         super().__init__(v=ramp())
         self.register_buffer("w", self.v)
@@ -479,7 +480,7 @@ class shared_parameter(Buffers):
 
 @model("ffff", train=True)
 class written_asked(nn.Module):
-    """A parameter is asked whether it requires a gradient, and written to later, on a way of its own."""
+    """A parameter is asked whether it requires a gradient. A later call writes to it."""
     def __init__(self):
         super().__init__()
         self.w = nn.Parameter(ramp(4, 3))
@@ -514,7 +515,7 @@ class written_trained(nn.Module):
 
 @model()
 class shared_views(Buffers):
-    """A row of it and its transpose."""
+    """A row of a buffer and its transpose."""
     def __init__(self):
         super().__init__(v=ramp(2, 3))
         self.register_buffer("row", self.v[1])
@@ -527,7 +528,7 @@ class shared_views(Buffers):
 
 @model()
 class shared_overlap(Buffers):
-    """Storages overlap in part."""
+    """Two views of one storage overlap in part."""
     def __init__(self):
         whole = ramp(5)
         super().__init__(v=whole[:3], w=whole[1:4], u=whole[2:])
@@ -552,7 +553,7 @@ class shared_overlap_written(Buffers):
 
 @model()
 class shared_apart(Buffers):
-    """One storage, no element in common."""
+    """Two views of one storage without common elements."""
     def __init__(self):
         whole = ramp(6)
         super().__init__(v=whole[:3], w=whole[3:])
@@ -576,7 +577,7 @@ class shared_in_list(Buffers):
 
 @model()
 class shared_list_written(Buffers):
-    """Written in the list, read as an attribute."""
+    """A tensor is written through a list and read as an attribute."""
     def __init__(self):
         super().__init__(v=ramp(), w=ramp())
         self.all: List[Tensor] = [self.v, self.w]
@@ -611,7 +612,7 @@ class shared_in_tuple(Buffers):
 
 @model()
 class shared_module(nn.Module):
-    """One sub-module by two names."""
+    """One submodule with two names."""
     def __init__(self):
         super().__init__()
         self.one = Buffers(v=ramp())
@@ -624,7 +625,7 @@ class shared_module(nn.Module):
 
 @model()
 class shared_module_set(nn.Module):
-    """One sub-module by two names, its attribute is replaced."""
+    """One submodule with two names, of which an attribute is replaced."""
     def __init__(self):
         super().__init__()
         self.one = Buffers(v=ramp())
@@ -637,7 +638,7 @@ class shared_module_set(nn.Module):
 
 @model()
 class shared_list(nn.Module):
-    """One list by two names."""
+    """One list with two names."""
     def __init__(self):
         super().__init__()
         self.a: List[int] = [1, 2]
@@ -684,7 +685,7 @@ class Cell(object):
 
 @model()
 class shared_object(nn.Module):
-    """An object of a class holds what is an attribute, too, once it is made."""
+    """An object of a class refers to a tensor that is also an attribute, once the object is made."""
     def __init__(self):
         super().__init__()
         self.register_buffer("v", ramp())
@@ -710,7 +711,7 @@ class shared_later(Buffers):
 
 @model("foff")
 class shared_later_methods(Buffers):
-    """One method makes w what v is, the other writes to w and reads v."""
+    """One method sets w to v, the other writes to w and reads v."""
     def __init__(self):
         super().__init__(v=ramp(), w=zeros())
 
@@ -726,7 +727,7 @@ class shared_later_methods(Buffers):
 
 @model("foff")
 class shared_later_view(Buffers):
-    """The same by a view."""
+    """The same through a view."""
     def __init__(self):
         super().__init__(v=ramp(2, 3), w=zeros())
 
@@ -742,7 +743,7 @@ class shared_later_view(Buffers):
 
 @model("fof")
 class shared_kept(Buffers):
-    """One method keeps v in a list, the other writes to all of the list."""
+    """One method stores v in a list, the other writes to all elements of the list."""
     def __init__(self):
         super().__init__(v=ramp())
         self.kept: List[Tensor] = [zeros()]
@@ -760,7 +761,7 @@ class shared_kept(Buffers):
 
 @model()
 class shared_argument(Buffers):
-    """The argument is kept, and written in the next call."""
+    """The argument is stored, and written to in the next call."""
     def __init__(self):
         super().__init__(v=zeros())
 
@@ -788,7 +789,7 @@ class shared_fork(Buffers):
 
 @model("fofo")
 class shared_fork_returned(Buffers):
-    """What a task returns is the buffer."""
+    """A task returns the buffer itself."""
     def __init__(self):
         super().__init__(v=ramp())
 
@@ -809,7 +810,7 @@ class shared_fork_returned(Buffers):
 
 @model("ffff")
 class shared_swapped(Buffers):
-    """Two buffers change places."""
+    """Two buffers are swapped."""
     def __init__(self):
         super().__init__(a=zeros(2, 3), b=zeros(2, 3), at=torch.zeros((), dtype=torch.int64))
 
@@ -822,7 +823,7 @@ class shared_swapped(Buffers):
 
 @model("ffff")
 class shared_left(Buffers):
-    """A buffer moves on, its rows stay where they were."""
+    """A buffer is replaced, while views of its rows stay."""
     def __init__(self):
         super().__init__(a=zeros(4, 3))
         self.register_buffer("last", self.a[3])
@@ -836,7 +837,7 @@ class shared_left(Buffers):
 
 @model("ffff")
 class shared_detached(Buffers):
-    """Written by .data and detach()."""
+    """Written through .data and detach()."""
     def __init__(self):
         super().__init__(a=zeros(), b=ramp())
         self.register_buffer("c", self.a)
@@ -864,7 +865,7 @@ class shared_dict_of_lists(nn.Module):
 
 @model("fofo")
 class shared_module_list(nn.Module):
-    """Modules of a list, read in a loop, written one by one."""
+    """Modules of a list, read in a loop and written one by one."""
     def __init__(self):
         super().__init__()
         v = ramp()
@@ -884,7 +885,7 @@ class shared_module_list(nn.Module):
 
 @model("fofo")
 class shared_conv_norm(nn.Module):
-    """A convolution that would take in the batch norm behind it; another method writes to both by other names."""
+    """A convolution into which the batch norm after it would be folded. Another method writes to both by other names."""
     def __init__(self):
         super().__init__()
         self.conv, self.norm = nn.Conv1d(1, 2, 3), nn.BatchNorm1d(2)
@@ -918,7 +919,7 @@ class shared_optional(Buffers):
 
 @model()
 class shared_folded(Buffers):
-    """What is computed of the alias must not be a constant."""
+    """A value computed from an alias must not be folded to a constant."""
     def __init__(self):
         super().__init__(v=ramp(3, 3))
         self.register_buffer("w", self.v[1:])
@@ -932,7 +933,7 @@ class shared_folded(Buffers):
 
 @model("fff", train=True)
 class shared_norm(nn.Module):
-    """Two batch norms with one running mean; a conv before each, which would take it in."""
+    """Two batch norms share a running mean. Each follows a convolution into which it would be folded."""
     def __init__(self):
         super().__init__()
         self.first, self.second = nn.BatchNorm1d(3), nn.BatchNorm1d(3)
@@ -971,7 +972,7 @@ class shared_tied_written(nn.Module):
 
 @model()
 class shared_is(Buffers):
-    """Who is who."""
+    """Comparisons by `is` of shared tensors."""
     def __init__(self):
         super().__init__(a=zeros(), b=zeros())
         self.register_buffer("c", self.a)

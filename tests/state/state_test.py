@@ -1,4 +1,4 @@
-"""Storages of equal bytes and storages that are shared: sequences of calls on one instance, against PyTorch's answers.
+"""Storages of equal bytes and shared storages: sequences of calls on one instance, compared with PyTorch's answers.
 
 usage: state_test.py KILN [-k DIR] [NAME...]      -k: keep the programs
 
@@ -12,18 +12,18 @@ sys.path[:0] = os.path.join(HERE, "../program"), os.path.join(HERE, "..")
 import daily, npz
 
 LEVELS = "-O0", "-O1", "-O2", "-O3"
-DAYS = 3                                         # in which all models are compiled at all levels
+DAYS = 3                                         # number of days in which all models are compiled at all levels
 CC = os.environ.get("CC", "tcc")
 
 
 def ends(args):
-    """None, or what a command says that fails."""
+    """Runs a command. Returns None if it succeeds, else a description of the failure."""
     p = subprocess.run(args, capture_output=True, text=True, timeout=120)
     return f"{' '.join(args)}: status {p.returncode}: {p.stderr.strip()}" if p.returncode else None
 
 
 def part(arrays, prefix):
-    """The arrays whose names begin so, without it."""
+    """The arrays whose names begin with the prefix, by the rest of their names."""
     return {k[len(prefix):]: v for k, v in arrays.items() if k.startswith(prefix)}
 
 

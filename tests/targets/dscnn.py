@@ -1,4 +1,4 @@
-# MLPerf Tiny's DS-CNN, for keywords in 49 frames of 10 coefficients, with weights of a formula.
+# MLPerf Tiny's DS-CNN, which finds keywords in 49 frames of 10 coefficients, with weights computed by a formula.
 def weight(a: int, b: int, h: int, w: int) -> Tensor:
     return torch.sin(torch.reshape(torch.arange(a * b * h * w, dtype=torch.float), [a, b, h, w])) * 0.3
 

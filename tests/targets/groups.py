@@ -1,4 +1,5 @@
-# Convolutions in groups: several of which share a vector of some processor, evenly and not, or have vectors and panels of their own.
+# Convolutions in groups: several groups share a vector of some processor, evenly or not, or each has vectors and panels of its
+# own.
 def conv(x: Tensor, groups: int, ins: int, outs: int, k: int, stride: int) -> Tensor:
     w = torch.sin(torch.reshape(torch.arange(groups * outs * ins * k * k, dtype=torch.float), [groups * outs, ins, k, k]))
     x = torch.relu(torch.conv2d(x, torch.sin(torch.reshape(torch.arange(groups * ins * 3, dtype=torch.float), [groups * ins, 3, 1, 1]))))

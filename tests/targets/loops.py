@@ -1,15 +1,15 @@
-"""The innermost loops of an object's functions, as objdump prints them, and what llvm-mca says of them.
+"""The innermost loops of an object's functions, as objdump prints them, and llvm-mca's analysis of them.
 
 usage: loops.py OBJECT CPU [FUNCTION...]     aarch64; of each function the loop that multiplies most: instructions, cycles
 """
 import re, subprocess, sys
 
-BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z|b(eq|ne|[gl][te]|hi|ls|c[cs])(\.[nw])?")       # aarch64, ARM
+BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z|b(eq|ne|[gl][te]|hi|ls|c[cs])(\.[nw])?")       # branches of aarch64 and ARM
 MULTIPLIES = "fmla", "fmls", "sdot", "vfma.f32", "vmla.f32"
 
 
 def functions(path, objdump="aarch64-linux-gnu-objdump"):
-    """Of each its name and its instructions: (address, mnemonic, operands)."""
+    """For each function: its name and its instructions as (address, mnemonic, operands)."""
     out = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], stdout=subprocess.PIPE, text=True, check=True).stdout
     for part in re.split(r"\n(?=[0-9a-f]+ <.*>:\n)", out)[1:]:
         name = re.match(r"[0-9a-f]+ <(.*)>:", part)[1]
@@ -18,7 +18,7 @@ def functions(path, objdump="aarch64-linux-gnu-objdump"):
 
 
 def loops(code):
-    """Those that no other loop is in."""
+    """The innermost loops of a function."""
     ends = []
     for at, op, operands in code:
         to = re.search(r"\b([0-9a-f]+) <", operands)
@@ -34,7 +34,7 @@ def multiplications(loop):
 
 
 def hottest(path, *objdump):
-    """{function: the loop of it that has most of these, and of such loops the shortest: not that for edges}"""
+    """{function: its loop with the most multiplications}. Of equal loops the shortest, so that loops for edges are left out."""
     found = {name: max(loops(code), key=lambda loop: (multiplications(loop), -len(loop)), default=[]) for name, code in functions(path, *objdump)}
     return {name: loop for name, loop in found.items() if multiplications(loop)}
 

@@ -1,4 +1,4 @@
-# MobileNetV2's blocks, a third of them, with weights of a formula.
+# A third of MobileNetV2's blocks, with weights computed by a formula.
 def weight(a: int, b: int, k: int) -> Tensor:
     return torch.sin(torch.reshape(torch.arange(a * b * k * k, dtype=torch.float), [a, b, k, k])) * 0.2
 

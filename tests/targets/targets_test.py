@@ -1,4 +1,4 @@
-"""One model, many ways to a program: compilers, targets, processors, forms.  Each gives what PyTorch gave.
+"""One model built in many ways: compilers, targets, processors, forms. Each program gives PyTorch's answers.
 
 usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross] [Blocks]
 A test whose compiler or emulator is missing is skipped.
@@ -25,7 +25,7 @@ def has_flag(flag):
 
 class Way(programs.Test):
     def holds(self, options, launch=(), samples=("digits",)):
-        """Samples on what they were profiled on, and a model on inputs that take other branches and sizes."""
+        """Programs of samples on their profiled inputs, and a model on inputs with other branches and sizes."""
         for name in samples:
             with self.subTest(name):
                 program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"), *options)
@@ -41,7 +41,7 @@ class Way(programs.Test):
         return program
 
     def opens(self, options, launch=()):
-        """What a program makes of its weights when it is opened is what --forms fast stores: the same bits."""
+        """The forms that a program makes of its weights when it is opened have the bits that --forms fast stores."""
         self.write("x.npz", x=programs.floats(*(i % 37 / 37 - 0.5 for i in range(32 * 144)), shape=(1, 32, 12, 12)))
         model = self.at("c.py")
         with open(model, "w") as f:
@@ -89,7 +89,7 @@ class Host(Way):
 
     @needs("qemu-x86_64")
     def test_lesser_processor(self):
-        """A program that needs more than the processor has says so, and does nothing else; a library does not open."""
+        """A program that needs more than the processor has prints a message and does nothing else. A library does not open."""
         program = self.build("v3", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cpu", "x86-64-v3")
         for cpu, lacks in ("Conroe", ["sse4.1", "avx2"]), ("Nehalem", ["avx2", "fma", "bmi2"]):
             for more in [], ["--info"], ["--help"]:
@@ -109,7 +109,7 @@ class Host(Way):
         self.assertEqual(self.ends(DONE, "qemu-x86_64", "-cpu", "Haswell", self.at("open"))[0], "open\n")
 
     def test_options_of_the_compiler(self):
-        """--cpu is one option, --march and --mcpu are the compiler's own and stand in its place."""
+        """--cpu is one option. --march and --mcpu are the compiler's own options and replace it."""
         build = KILN, "build", sample("halting", "model.pt"), "-o", self.at("v"), "-v"
         for options, has, lacks in ((["--cpu", "x86-64-v2"], ["-march=x86-64-v2 "], ["-mtune", "native"]),
                                     (["--cpu", "x86-64-v3", "--march", "x86-64-v2"], ["-march=x86-64-v2 "], ["x86-64-v3"]),
@@ -133,7 +133,7 @@ class Host(Way):
 
 
 def works(triple):
-    """Its programs can be built and run here; a test that is left out says what is missing (kiln targets)."""
+    """Decides whether programs for a target can be built and run here. A skipped test names what is missing (kiln targets)."""
     def decide(test):
         def run(self):
             row = next(r for r in json.loads(self.ends(DONE, KILN, "targets", "--json")[0]) if r["triple"] == triple)
@@ -148,7 +148,7 @@ def works(triple):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the processors are x86-64's")
 class Levels(Way):
-    """One program for several processors: the kernels that run are the best level's of what the processor has."""
+    """One program for several processors. Kernels of the best level that the processor supports run."""
     RUNS = (("Nehalem", "x86-64-v2"), ("Haswell", "x86-64-v3"))
 
     def level(self, launch, program):
@@ -157,7 +157,7 @@ class Levels(Way):
         return json.loads(said)["processor"]
 
     def runs(self, program, *arguments):
-        """What the levels write: of this processor, and of each that qemu has."""
+        """The outputs of all levels, for this processor and for each processor of qemu."""
         def out(launch):
             self.ends(DONE, *launch, program, *arguments, "-o", self.at("out.npz"))
             return npz.read(self.at("out.npz"))
@@ -179,7 +179,7 @@ class Levels(Way):
                                        says=["lacks sse4.1", "x86-64-v2"])[0], "")
 
     def levels(self, *networks):
-        """On sizes profiled and not, by each level, against the interpreter."""
+        """Each level on profiled sizes and on others, compared with the interpreter."""
         folder = os.path.dirname(os.path.abspath(__file__))
         for name, known, other in networks:
             program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]", "--debug")
@@ -195,17 +195,17 @@ class Levels(Way):
 
     @needs("qemu-x86_64")
     def test_widths(self):
-        """Panels of all widths, many rows and one."""
+        """Panels of all widths, with many rows and with one."""
         self.levels(("widths", "33x70", "2x70"), ("widths", "1x70", "7x70"))
 
     @needs("qemu-x86_64")
     def test_groups(self):
-        """Groups that share a vector where these are long, and fill some where they are not."""
+        """Groups that share a vector if vectors are long, and fill it if they are short."""
         self.levels(("groups", "1x3x9x15", "2x3x5x18"))
 
     @needs("qemu-x86_64")
     def test_bytes(self):
-        """Kernels of 8 bits, for which there is a level more, and an operator that is called: each level has its own."""
+        """8-bit kernels, which have one more level, and an operator that is called. Each level has its own."""
         self.levels(("bytes", "3x64", "5x64"))
         with open(self.at("net"), "rb") as f:
             self.assertIn(b"icelake-server", f.read())
@@ -253,7 +253,7 @@ class Levels(Way):
 
 
 class Cross(Way):
-    """The runtime is compiled for the target first: ninja cross."""
+    """Programs for other targets. The runtime is compiled for the target first: ninja cross."""
     def all_samples(self, triple, runner):
         program = self.holds(["--target", triple], runner, samples=SAMPLES)
         self.opens(["--target", triple], runner)
@@ -261,10 +261,10 @@ class Cross(Way):
         info = json.loads(self.ends(DONE, *runner, program, "--info", "--json", "-")[0])
         size = os.path.getsize(program)
         self.assertGreater(info["code_bytes"], 10000)
-        self.assertLess(info["code_bytes"], size - info["weights_bytes"])       # they are no code
+        self.assertLess(info["code_bytes"], size - info["weights_bytes"])       # weights are no code
 
     def networks(self, triple, runner):
-        """Convolutions of all kinds, on the sizes that were profiled and on others, against the interpreter."""
+        """Convolutions of all kinds, on profiled sizes and on others, compared with the interpreter."""
         for name, known, other in ("dscnn", "1x1x49x10", "2x1x37x12"), ("mobile", "1x3x32x32", "1x3x40x24"):
             model = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
             program = self.build(name, model, "--input", f"x=float32[{known}]", "--target", triple)
@@ -285,7 +285,7 @@ class Cross(Way):
             need("clang")
             self.ends(USAGE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
                       "--target", triple, "--cc", "clang", says=["clang compiles for the GNU C library", "musl-gcc"])
-        for folder in "lib", "include":                 # as musl's own systems have it
+        for folder in "lib", "include":                 # as on systems with musl
             os.makedirs(self.at("root/usr"), exist_ok=True)
             os.symlink(f"/usr/{folder}/{triple}", self.at("root/usr/" + folder))
         self.holds(["--target", triple, "--sysroot", self.at("root")], samples=("halting",))
@@ -320,7 +320,7 @@ class Cross(Way):
 
     @works("aarch64-linux-gnu")
     def test_cache(self, triple, runner, cc):
-        """The files of the runtime that a program needs are compiled once for a processor, others when they are needed."""
+        """The runtime files that a program needs are compiled once per processor, others when a program needs them."""
         def build(*options):
             self.ends(DONE, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
                       *options, "-o", self.at("net"), XDG_CACHE_HOME=self.at("cache"))
@@ -333,7 +333,7 @@ class Cross(Way):
         self.assertEqual(build(), {folder: first})
         self.assertEqual(os.stat(self.at("cache/kiln/%s/conv.o" % folder)).st_mtime_ns, stamp)
         self.assertEqual(len(build("--cpu", "cortex-a72")), 2)
-        # a folder more removes those that were used least recently, beyond 32, but for those in use and for other things
+        # one folder more removes the least recently used ones beyond 32, except those in use and other files
         for i in range(40):
             os.makedirs(self.at("cache/kiln/rt-old-%d" % i))
             for name in "rt-old-%d/x.o" % i, "file-%d" % i: open(self.at("cache/kiln/" + name), "w").close()
@@ -349,13 +349,13 @@ class Cross(Way):
 
     @works("aarch64-linux-gnu")
     def test_cache_of_another_compiler(self, triple, runner, cc):
-        """What another compiler of the same name compiled is not linked, nor what the same one did otherwise."""
+        """Files compiled by another compiler of the same name, or with other options, are not linked."""
         def folders(*options, **environment):
             self.ends(DONE, KILN, "build", os.path.join(os.path.dirname(__file__), "../door/net.py"), "--target", triple, "--cc", self.at("gcc"),
                       "-o", self.at("net"), *options, XDG_CACHE_HOME=self.at("other"), **environment)
             return len(os.listdir(self.at("other/kiln")))
         os.mkdir(self.at("other"))
-        for n, options in enumerate((["-fno-common"], ["-fcommon"])):           # no macro tells these
+        for n, options in enumerate((["-fno-common"], ["-fcommon"])):           # no macro tells these options apart
             with open(self.at("gcc"), "w") as f:
                 f.write("#!/bin/sh\nexec %s %s \"$@\"\n" % (cc, *options))
             os.chmod(self.at("gcc"), 0o755)
@@ -381,7 +381,10 @@ class Cross(Way):
 
 
 class Blocks(programs.Test):
-    """The register blocks of aarch64 (tests/kern/blocks.c): what they compute, and in how many instructions.
+    """The register blocks of aarch64 (tests/kern/blocks.c): their results and their numbers of instructions.
+    
+    A trip of the loop over k has 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and loop control: 1.33 instructions for
+    each product.
 
     Of a loop over k: 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and how it goes on: 1.33 for each product."""
     WAYS = (("neoverse-n1", [], {"vc_panel_2": 1.4, "vc_strip_2": 1.4, "vc_pixels_2": 1.4, "vc_dw_3": 1.8, "vc_dw_5": 1.7}),
@@ -402,7 +405,7 @@ class Blocks(programs.Test):
 
     @needs("arm-none-eabi-gcc")
     def test_fpu(self):
-        """A Cortex-M that can have an FPU computes and passes floats in its registers."""
+        """A Cortex-M with an FPU computes and passes floats in its registers."""
         model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "dscnn.py")
         for options, found in ((["--cpu", "cortex-m4"], 1), (["--cpu", "cortex-m7"], 1), (["--cpu", "cortex-m4+nofp"], 0), (["--cpu", "cortex-m3"], 0),
                                (["--mcpu", "cortex-m33"], 1), (["--cpu", "cortex-m4", "--mcpu", "cortex-m3"], 0)):
@@ -415,7 +418,7 @@ class Blocks(programs.Test):
 
     @works("aarch64-linux-gnu")
     def test_in_order(self, triple, runner, cc):
-        """Which blocks a processor gets is data of its target."""
+        """Which blocks a processor uses is data of its target."""
         model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "dscnn.py")
         build = KILN, "build", model, "--input", "x=float32[1x1x49x10]", "--target", triple, "--emit", "c"
         for cpu, bare, found in (("cortex-a55", [], 1), ("cortex-a53+crypto", [], 1), ("neoverse-n1", [], 0),
@@ -433,7 +436,7 @@ class Blocks(programs.Test):
 
     @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "llvm-mca-19")
     def test_cycles(self):
-        """Multiplications a cycle by LLVM's models: of a Neoverse N1's two, of a Cortex-A55's one."""
+        """Multiplications per cycle by LLVM's models: a Neoverse N1 has two multipliers, a Cortex-A55 one."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
         for (cpu, options, _), product, depthwise in zip(self.WAYS, (1.9, 0.85), (1.7, 0.78)):
             self.ends(DONE, "aarch64-linux-gnu-gcc", "-std=gnu11", "-O2", "-fno-strict-aliasing", "-ffp-contract=fast", "-w", *options, "-mcpu=" + cpu,
@@ -450,7 +453,7 @@ class Blocks(programs.Test):
 
     @needs("arm-linux-gnueabihf-gcc", "qemu-arm")
     def test_32_bits(self):
-        """Extents of 32 bits, with vectors and without."""
+        """Targets with 32-bit sizes, with vectors and without."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
         for floats in "4", "1":
             with self.subTest(floats):
@@ -460,7 +463,8 @@ class Blocks(programs.Test):
 
     @needs("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-objdump", "qemu-arm")
     def test_neon_32(self):
-        """gcc would take vectors apart there: 5.9 instructions for each product of two floats, and not of two vectors."""
+        """32-bit NEON: gcc could split 128-bit vectors into halves, with 5.9 instructions for each product of a pair of floats.
+        These kernels keep whole vectors."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
         for cpu in "cortex-a7", "cortex-a9":
             with self.subTest(cpu):
@@ -475,8 +479,9 @@ class Blocks(programs.Test):
 
     @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64", "arm-linux-gnueabihf-gcc", "qemu-arm")
     def test_int8(self):
-        """Products of 8-bit integers by NEON, with its dot product and without (tests/kern/int8.c): the bits of plain C.  Of the loop
-        with it: 64 of them, 16 loads of weights, 4 of rows, 4 that make bytes signed, and how it goes on."""
+        """Products of 8-bit integers by NEON, with the dot product instruction and without (tests/kern/int8.c): the bits of plain
+        C. A trip of the loop with it has 64 of these instructions, 16 loads of weights, 4 of rows, 4 that make bytes signed,
+        and loop control."""
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/int8.c")
         for prefix, option, emulator, dots in (("aarch64-linux-gnu-", "-mcpu=neoverse-n1", "qemu-aarch64", True),
                                                ("aarch64-linux-gnu-", "-mcpu=cortex-a53", "qemu-aarch64", False),
@@ -492,8 +497,8 @@ class Blocks(programs.Test):
 
     @needs("arm-linux-gnueabihf-gcc")
     def test_types_of_32_bits(self):
-        """Kiln has emitted text compiled without warnings (-w), and so without errors for types that differ only where int64_t
-        is no long."""
+        """Kiln compiles emitted code without warnings (-w), so types that differ only where int64_t is not long must not become
+        errors."""
         here = os.path.dirname(os.path.abspath(__file__))
         models = [(sample(name, "model.pt"), "-i", sample(name, "in.npz")) for name in SAMPLES]
         models += [(os.path.join(here, "dscnn.py"), "--input", "x=float32[1x1x49x10]"),
@@ -509,7 +514,7 @@ class Blocks(programs.Test):
 
 
 class Refused(programs.Test):
-    """What cannot be built here is refused before anything is compiled."""
+    """A target that cannot be built here is rejected before anything is compiled."""
     def refused(self, status, *options, says=(), **environment):
         self.ends(status, KILN, "build", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "-o", self.at("none"),
                   *options, says=says, **environment)
@@ -545,7 +550,8 @@ class Refused(programs.Test):
                   says=["Exec format error", "--runner"])
 
     def test_big_endian(self):
-        """Weights and constants are little-endian: kiln says so of such a target, and of a compiler that is told to make such code."""
+        """Weights and constants are little-endian. kiln rejects a big-endian target, and a compiler that is told to make
+        big-endian code."""
         for triple in "s390x-linux-gnu", "powerpc64-linux-gnu", "mips-linux-gnu", "aarch64_be-none-elf":
             self.refused(programs.LACKS, "--target", triple, says=[triple + " is big-endian"])
         self.refused(USAGE, "--target", "powerpc64le-linux-gnu", says=["no target 'powerpc64le"])
@@ -557,7 +563,8 @@ class Refused(programs.Test):
 
     @needs("s390x-linux-gnu-gcc")
     def test_big_endian_text(self):
-        """No file of a folder compiles there: neither the emitted ones nor the runtime's, nor the header of operators."""
+        """No file of an emitted folder compiles for a big-endian target: the emitted files, the runtime's, the header of
+        operators."""
         seen = set()
         op = self.at("op.c")
         with open(op, "w") as f:

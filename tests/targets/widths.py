@@ -1,4 +1,4 @@
-# Products whose last panels are of all widths: of one vector and of less, of half a one, and whole.
+# Products whose last panels have all widths: one vector, part of a vector, half a vector, and full panels.
 def weight(a: int, b: int) -> Tensor:
     return torch.sin(torch.reshape(torch.arange(a * b, dtype=torch.float), [a, b])) * 0.3
 

@@ -1,4 +1,5 @@
-"""Makes net.pt, whose errors come from deep in it, with PyTorch 1.13; so that it knows this file by its name alone:
+"""Makes net.pt with PyTorch 1.13. Its errors are raised deep inside. Run it as follows, so that the archive knows this file by
+its name alone:
 
     python3 -c 'exec(compile(open("make.py").read(), "make.py", "exec"))'
 """

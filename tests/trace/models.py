@@ -1,4 +1,4 @@
-"""Makes cases.tar.xz with PyTorch 1.13: modules that kiln trace is tried on, with inputs and PyTorch's answers to them.
+"""Makes cases.tar.xz with PyTorch 1.13: modules for the tests of kiln trace, with inputs and PyTorch's answers.
 
     python3 -c 'exec(compile(open("models.py").read(), "models.py", "exec"))'
 
@@ -123,7 +123,7 @@ class With(nn.Module):
 
 @torch.jit.script
 class Entered(object):
-    """Only its __enter__ has a branch."""
+    """Only __enter__ has a branch."""
     def __init__(self, n: int): self.n = n
 
     def __enter__(self) -> int:
@@ -181,7 +181,7 @@ class Calls(nn.Module):
 
 
 class Helped(nn.Module):
-    """What helper calls has a branch that goes otherwise than forward's own call."""
+    """forward and helper both call a function whose branch goes one way in helper's call and the other way in forward's."""
     def __init__(self):
         super().__init__()
         self.a = Relu()
@@ -312,7 +312,7 @@ class Attends(nn.Module):
 
 
 class Mixed(nn.Module):
-    """A number that comes from data, but decides nothing."""
+    """A number from the data that decides nothing."""
     def forward(self, x: Tensor):
         n = int(x.sum().item())
         m = x.max().item()
@@ -322,7 +322,7 @@ class Mixed(nn.Module):
 
 
 class Filters(nn.Module):
-    """Sizes that follow from data, but decide nothing."""
+    """Sizes that depend on the data but decide nothing."""
     def forward(self, x: Tensor):
         y = x[x > 1]
         i = torch.nonzero(x)
@@ -471,7 +471,7 @@ class Number(nn.Module):
 
 
 class Long(nn.Module):
-    """Holds on inputs of its own size."""
+    """Correct only on inputs of the traced size."""
     def forward(self, x: Tensor):
         s = x[0]
         for i in range(1, x.size(0)):
@@ -530,7 +530,7 @@ def arrays(values):
 
 
 def stored(path):
-    """The archive's members as they are: xz does more of all of them."""
+    """The archive's members uncompressed: xz compresses all of them together better."""
     out = io.BytesIO()
     with zipfile.ZipFile(path) as z, zipfile.ZipFile(out, "w") as to:
         for i in z.infolist():

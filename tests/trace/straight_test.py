@@ -1,4 +1,5 @@
-"""kiln trace: what a run executes, as an archive.  cases.tar.xz has modules with PyTorch's answers (models.py made it).
+"""kiln trace: writes the operators that a run executes as an archive. cases.tar.xz has modules with PyTorch's answers (models.py
+made it).
 
 usage: straight_test.py KILN
 """
@@ -39,7 +40,7 @@ class Straight(Test):
             return json.load(f)
 
     def test_answers(self):
-        """Interpreted, and by a program, on the input that was traced; on the other one where the trace holds."""
+        """Interpreted and by a program, on the traced input, and on the other one if the trace holds for it."""
         self.assertGreater(len(CASES), 35)
         for case in CASES:
             with self.subTest(case):
@@ -61,7 +62,7 @@ class Straight(Test):
                                                      arrays.read(os.path.join(self.dir, "out.npz"))))
 
     def test_traced_again(self):
-        """A trace's trace is the same graph."""
+        """The trace of a trace is the same graph."""
         for case in ("layers", "calls", "containers", "tasks"):
             with self.subTest(case):
                 self.trace(case)
@@ -69,7 +70,7 @@ class Straight(Test):
                 self.assertEqual(self.kiln("show", "OUT.pt", "--as", "python")[0], self.kiln("show", "again.pt", "--as", "python")[0])
 
     def test_check(self):
-        """Warnings name the line where a branch depends on data; there are none where none does."""
+        """A warning names the line of each branch that depends on data. Other modules get no warning."""
         warned = clean = 0
         for case in CASES:
             meta, two = self.meta(case), path(case, "2.in.npz")
@@ -103,7 +104,7 @@ class Straight(Test):
         self.assertEqual(said["choices"], 6)
 
     def test_methods(self):
-        """Modules stay; a method that goes two ways is two, one that goes one way is one."""
+        """Modules stay. A method that ran in two ways becomes two methods; a method that ran in one way stays one."""
         self.trace("twice")
         with zipfile.ZipFile(os.path.join(self.dir, "OUT.pt")) as z:
             text = z.read("OUT/code/__torch__.py").decode()
@@ -111,7 +112,7 @@ class Straight(Test):
         self.assertEqual(len(re.findall("def ", text)), 3)
 
     def test_keep(self):
-        """Calls that are kept have their branches, and what they call; their names are theirs."""
+        """Calls that are kept keep their branches, their callees and their names."""
         for keep, kept, inlined in ((["scaled"], "scaled", "helper"), (["helper"], "scaled", "two"), (["Linear"], "Linear", "helper"),
                                     (["Calls.two", "helper"], "two", "none")):
             with self.subTest(keep=keep):
@@ -148,7 +149,7 @@ class Straight(Test):
         self.assertEqual(self.kiln("run", "OUT.pt", "-i", "x.npz"), self.kiln("run", "f.py", "-i", "x.npz"))
 
     def test_state_of_the_archive(self):
-        """What is written is the model before the run."""
+        """The archive holds the model's state before the run."""
         self.trace("state")
         both = [self.kiln("run", m, *["-i", path("state", "1.in.npz")] * 3)[0] for m in (path("state", "model.pt"), "OUT.pt")]
         self.assertEqual(*both)

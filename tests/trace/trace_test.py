@@ -1,5 +1,5 @@
-"""Tracebacks: through inlined calls, a hook, a with, a forked call and a comprehension; of the archive's code and of the source
-it was made from; by the interpreter and by a program, in specialized and in generic code.
+"""Tracebacks: through inlined calls, a hook, a with, a forked call and a comprehension. They name the archive's code and the
+source that it was made from, by the interpreter and by a program, in specialized and generic code.
 
 net.txt holds, for each (i, how), the lines of PyTorch 1.13's traceback without the text around them, but for the calls that
 led to a raise (PyTorch leaves them out) and the class of an operator's error (there always RuntimeError).

@@ -1,4 +1,4 @@
-# Weights that are made when the program is opened, by whoever is first.
+# Weights in a form made when the program is opened, by the first thread that needs it.
 
 
 def forward(x: Tensor) -> Tensor:

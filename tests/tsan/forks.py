@@ -1,4 +1,4 @@
-# Many forked calls, forks in forks, all drawing from one generator; the answer does not say what was drawn.
+# Many forked calls, forks in forks, all drawing from one generator. The answer does not depend on the draws.
 
 
 def leaf(x: Tensor, n: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The pool, forked calls, and eight threads with instances of their own of one program, under ThreadSanitizer.
+"""The thread pool, forked calls, and eight threads with an instance each of one program, under ThreadSanitizer.
 
 usage: [CALLS=6] [THREADS="1 3"] tsan_test.py KILN LIBRT.a [NAME]...      the runtime, compiled with ThreadSanitizer (build/tsan); KILN writes the programs' C
 
@@ -20,7 +20,7 @@ passed = failed = 0
 
 
 def run(name, argv, cwd):
-    """setarch -R: the kernel may place memory at more places than ThreadSanitizer knows."""
+    """Runs a command. setarch -R: ThreadSanitizer does not know all addresses where a randomizing kernel may place memory."""
     global passed, failed
     p = subprocess.run(["setarch", "-R", *argv], cwd=cwd, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
     said = (p.stdout + p.stderr).decode("utf-8", "replace")
@@ -42,7 +42,8 @@ def inputs(name):
 
 
 def door():
-    """tests/door/threads.c: libraries of two models, made here of their text and the runtime with ThreadSanitizer."""
+    """tests/door/threads.c: libraries of two models, made here from their source and the runtime compiled with ThreadSanitizer.
+    """
     folder = os.path.join(ROOT, "tests/door")
     models = {"net": ["net.py", "--input", "x=float32[1x4]"],
               "many": ["many.pt", "--method", "forward,grow,describe,keep,write,refuse,draw,say", "--input", "x=float32[2x3]"]}

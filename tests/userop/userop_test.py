@@ -1,5 +1,5 @@
-"""Operators of a user, in C and in TorchScript: interpreted, profiled, compiled by gcc and by the compiler inside Kiln, for
-another machine, and what is said when something is wrong with them.
+"""User operators, in C and in TorchScript: interpreted, profiled, compiled by gcc and by the compiler inside Kiln, for another
+machine, and the messages for wrong ones.
 
 usage: userop_test.py KILN
 """
@@ -47,7 +47,7 @@ class UserOps(Test):
         return out.decode() + err.decode()
 
     def answers(self, argv, values, ntimes):
-        """The program or interpreter writes these three results, and says so many times that it did."""
+        """The program or interpreter writes these three results and prints "said: once" ntimes."""
         rc, out, err = call([*argv, "-o", "o.npz"], self.dir)
         self.assertEqual((rc, err.count(b"said: once")), (0, ntimes), (argv, err))
         got = arrays.read(os.path.join(self.dir, "o.npz"))
