@@ -518,7 +518,7 @@ bool   node_may_overflow(const Node *);
 /* Returns the function of a call or constant: the attribute "function", a method of the class, or a constant callee.
  * Null if it is not known. */
 Function *node_function(const Node *);
-const Schema *node_schema(const Node *);               /* Schema of the operator. Null for prim kinds without a row. */
+const Schema *node_schema(const Node *);               /* Operator schema. Null for kinds that are no operators. */
 bool   node_writes_input(const Node *, int i);            /* Whether the schema says that the node writes to input i. */
 bool   node_writes(const Node *); /* Whether it writes to any input. Nested nodes do not count. */
 /* Returns the input for the schema's argument of that name. Null if there is none. */

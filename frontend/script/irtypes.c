@@ -64,7 +64,7 @@ take_as_written(const Types *t, Value *v)
 	v->type = type_unshaped(t->cx, v->type);
 }
 
-/* ---- kinds without a row ----------------------------------------------------------------------------------------- */
+/* ---- kinds that are no operators --------------------------------------------------------------------------------- */
 
 static void
 check_constant(Types *t, Node *n)

@@ -215,7 +215,7 @@ fold_op(Cx *cx, const Node *n, const IValue *in, IValue *out)
 	return done;
 }
 
-/* ---- kinds without a row ------------------------------------------------------------------------------------ */
+/* ---- kinds that are no operators ------------------------------------------------------------------- */
 
 static bool
 fold_tuple(Cx *cx, const Node *n, const IValue *in, IValue *out)
