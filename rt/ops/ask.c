@@ -40,7 +40,7 @@ KERNEL(sym_size_int, rt_size_int(cx, in, out))
 KERNEL(sym_stride, rt_stride(cx, in, out))
 KERNEL(sym_stride_int, rt_stride_int(cx, in, out))
 
-/* ASK(row, answer): the kernel of a query; `answer` computes an int or bool of tensor t. */
+/* Defines the kernel of a query. `answer` computes an int or bool from tensor t. */
 #define ASK(id, answer) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
@@ -58,7 +58,8 @@ ASK(has_contiguous, rt_bool(rt_is_contiguous(t)))
 ASK(is_non_overlapping_and_dense, rt_bool(rt_is_dense(t)))
 #undef ASK
 
-/* memory formats: 0 contiguous, 1 preserve, 2 channels last (4 dims), 3 channels last (5 dims) */
+/* Whether the tensor has a memory format: 0 contiguous, 1 preserve, 2 channels last (4 dims), 3 channels last (5
+ * dims). */
 int
 rt_is_contiguous_memory_format(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -15,13 +15,14 @@ typedef struct Attend {
 	RtDtype ct;
 	int64_t batches, rows, n, inner, width;   /* q (rows, inner), k (n, inner), v (n, width), y (rows, width) */
 	const char *q, *k, *v;
-	int64_t *q_offset, *k_offset, *v_offset, *mask_offset;   /* (batches), in elements */
+	int64_t *q_offset, *k_offset, *v_offset, *mask_offset;   /* (batches) offsets in elements */
 	int64_t q_row, q_col, k_row, k_col, v_row, v_col;
 	double  scale, dropout;
-	bool    causal, additive;                 /* additive: the mask is added; otherwise it is bool, true keeps */
+	/* additive: whether the mask is added; otherwise it is bool, and true keeps a score */
+	bool    causal, additive;
 	const void *mask;
 	int64_t mask_row, mask_col;
-	double  empty;                            /* weights of a row that is fully masked */
+	double  empty;                            /* weight of the keys in a row that is fully masked */
 	char   *y;                                /* (batches, rows, width) */
 } Attend;
 
@@ -72,7 +73,7 @@ attend(RtCx *cx, const Attend *g)
 
 /* ---- scaled_dot_product_attention -------------------------------------------------------------------------- */
 
-/* Element offset of each batch of t, whose leading dims are broadcast to (ndim, dims).  group: number of heads that
+/* Returns the offset in elements of each batch of t, whose leading dims are broadcast to (ndim, dims). `group` heads
  * share a head of t. */
 static int64_t *
 batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_t group)
@@ -99,9 +100,9 @@ batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_
 
 typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
-	double    dropout, scale;        /* scale of the scores; 0: 1 / sqrt(width) */
+	double    dropout, scale;        /* scale of the scores; 0 for 1 / sqrt(width) */
 	bool      causal, grouped;
-	double    empty;                 /* weights of a fully masked row: nan in the fast path, 0 in 2.x */
+	double    empty;    /* weight of the keys in a fully masked row: NaN in the fast path, 0 in PyTorch 2 */
 } Sdpa;
 
 static int
@@ -133,7 +134,7 @@ check_sdpa(RtCx *cx, const Sdpa *a, int *ndim, int64_t *dims)
 		rt_broadcast(cx, ndim, dims, a->v->ndim - 2, a->v->dims) ? RT_ERROR : RT_OK;
 }
 
-/* Raises unless the mask broadcasts to the scores' sizes: the batch's `dims`, rows, keys. */
+/* Raises an error unless the mask broadcasts to the scores' sizes: the batch's `dims`, rows, keys. */
 static int
 check_mask(RtCx *cx, const Sdpa *a, const Attend *g, int ndim, const int64_t *dims)
 {
@@ -164,7 +165,7 @@ set_mask(RtCx *cx, const Sdpa *a, Attend *g, int ndim, const int64_t *dims)
 	m = g->additive ? dense_in(cx, m, g->ct) : m;
 	if (!m)
 		return RT_ERROR;
-	if (m->ndim < 2) {                        /* adds leading dims of 1, for rows and columns */
+	if (m->ndim < 2) {                        /* adds leading dims of size 1, for rows and columns */
 		int64_t two[2] = { 1, m->ndim ? m->dims[0] : 1 }, strides[2] = { 0, m->ndim ? m->strides[0] : 0 };
 
 		m = rt_temp(cx, rt_tensor_view(cx, m, 2, two, strides, m->offset));
@@ -236,7 +237,7 @@ sdpa(RtCx *cx, const Sdpa *a, IValue *out)
 	return attend(cx, &g) ? RT_ERROR : dense_done(cx, r, y);
 }
 
-/* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
+/* Arguments: query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa. */
 int
 rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -246,7 +247,7 @@ rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 	return sdpa(cx, &a, out);
 }
 
-/* query, key, value, attn_mask, scale */
+/* Arguments: query, key, value, attn_mask, scale. */
 int
 rt_prim_attention(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -265,7 +266,7 @@ rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out)
 	return rt_lacks(cx, "Kiln lacks nested tensors");
 }
 
-/* An element of padding: a NaN whose bits no computation produces. */
+/* Writes an element of padding: a NaN whose bits no computation produces. */
 static void
 pad_element(RtDtype dtype, char to[8])
 {
@@ -286,7 +287,7 @@ check_rows(RtCx *cx, const RtTensor *t)
 	return RT_OK;
 }
 
-/* Is row i of a contiguous tensor with three dims padding? */
+/* Whether row i of a contiguous tensor with three dims is padding. */
 static bool
 is_padding(const RtTensor *t, int64_t i)
 {
@@ -301,7 +302,7 @@ is_padding(const RtTensor *t, int64_t i)
 	return n > 0;
 }
 
-/* Copies x; rows that are not kept become padding. */
+/* Copies x, and replaces rows that are not kept by padding. */
 int
 rt_prim_pad_rows(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -17,7 +17,7 @@ N(mask_row)(const Attend *g, int64_t batch, int64_t i, T *s)
 		s[j] = ((const uint8_t *)g->mask)[at + j * g->mask_col] ? s[j] : -INFINITY;
 }
 
-/* Scales and masks s (rows, n) and applies softmax. empty: weights of a row that is masked out. */
+/* Scales and masks s (rows, n) and applies softmax. `empty` is the weight of the keys in a row that is masked out. */
 static void
 N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 {

@@ -1,13 +1,13 @@
 /* rt/ops/audio.c - the loop over time of torchaudio's recursive filters
  *
- * A recursive filter reads its own earlier output, so it needs a loop over samples.  Channels are independent.  It
- * computes in double for double signals, otherwise in float, as torchaudio does.
- */
+ * A recursive filter reads its own earlier output, so it needs a loop over samples. Channels are independent. The loop
+ * computes in double for double signals, otherwise in float, as torchaudio does. */
 #include "dense.h"
 
 #include <string.h>
 
-/* out begins with the n - 1 previous samples.  The last of n coefficients belongs to the current sample. */
+/* Defines the loop for one type. `out` begins with the n - 1 previous samples of each signal. The last of n
+ * coefficients belongs to the current sample. */
 #define FILTER(name, T) \
 	static void \
 	name(int64_t items, int64_t channels, int64_t length, int64_t n, const T *x, const T *a, T *out) \

@@ -1,9 +1,7 @@
 /* rt/ops/bags.c - embeddings with tables of bytes: quantized::embedding_byte, quantized::embedding_bag_byte
  *
- * A table is a quint8 matrix quantized per row with a scale and a zero point of float.  Row i, column j is
- * scale[i] * q + bias[i] with bias = -scale * zero, which is how PyTorch keeps it; a bag is the weighted sum of its
- * rows.
- */
+ * A table is a quint8 matrix, with a float scale and zero point for each row. An element of row i is scale[i] * q +
+ * bias[i], where bias = -scale * zero, as in PyTorch. A bag is the weighted sum of its rows. */
 #include "quant.h"
 #include "block.h"
 
@@ -11,10 +9,10 @@
 
 typedef struct Table {
 	const uint8_t *q;
-	const double  *scale;            /* scale of each row; step 0: one for all rows */
+	const double  *scale;            /* scale of each row; step is 0 if all rows share one */
 	const float   *zero;
 	int64_t rows, cols, step;
-	double  one_scale;               /* memory if there is one for all */
+	double  one_scale;               /* memory for the shared scale */
 	float   one_zero;
 } Table;
 
@@ -70,7 +68,7 @@ table_of(RtCx *cx, RtTensor *w, Table *t)
 
 RT_FAST
 
-/* to += weight * row i */
+/* Adds weight * row i to `to`. */
 static void
 add_row(const Table *t, int64_t i, float weight, float *restrict to)
 {
@@ -133,10 +131,11 @@ rt_quantized_embedding_byte(RtCx *cx, const IValue *in, IValue *out)
 }
 
 typedef struct Bags {
-	const int64_t *at, *begin, *map;         /* map: rows of a pruned table, -1: pruned; null: not pruned */
+	/* map: rows of a pruned table, where -1 is a pruned row; null if the table is not pruned */
+	const int64_t *at, *begin, *map;
 	const float *weight;                     /* weights of the indices; null if all are 1 */
-	int64_t n, bags, fixed, nmap;            /* fixed: length of all bags; begin is null then */
-	bool    last;                            /* begin also has the end of the last bag */
+	int64_t n, bags, fixed, nmap;            /* fixed: length of all bags, in which case begin is null */
+	bool    last;                            /* whether begin also has the end of the last bag */
 } Bags;
 
 static int
@@ -187,7 +186,7 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	b.n = rt_numel(index);
 	b.nmap = map ? rt_numel(map) : 0;
 	b.fixed = index->ndim == 2 ? index->dims[1] : 0;
-	/* PyTorch drops the last bag for 2-D indices, too. */
+	/* PyTorch drops the last bag for 2-d indices, too. */
 	b.bags = (index->ndim == 2 ? index->dims[0] : offsets->dims[0]) - b.last;
 	if (b.bags < 0)
 		return rt_raise(cx, "include_last_offset: number of offsets should be at least 1");

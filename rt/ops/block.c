@@ -1,8 +1,7 @@
 /* rt/ops/block.c - operands as plain arrays
  *
- * move_block steps through the outer dims as an odometer does.  The innermost dim has a loop for each element size: a
- * copy without conversion depends on nothing else.
- */
+ * move_block steps through the outer dims as an odometer does. The innermost dim has a loop for each element size,
+ * because a copy without conversion only depends on that size. */
 #include "block.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* rt/ops/call.c - calls from one kernel to another; views as results
  *
- * The inner kernel has its own memory: it must not use the memory planned for the outer kernel's results, and its
- * temporaries are freed when it returns.  Its results become temporaries of the outer kernel.
- */
+ * The inner kernel has its own memory. It must not use the memory planned for the outer kernel's results, and its
+ * temporaries are freed when it returns. Its results become temporaries of the outer kernel. */
 #include "geom.h"
 
 int

@@ -1,7 +1,6 @@
 /* rt/ops/combine.c - loops of `dst = dst op src` for each operation and dtype, and walks over several tensors
  *
- * A walk keeps the byte offsets of one position in several tensors, so that each may have any strides.
- */
+ * A walk keeps the byte offsets of one position in several tensors, which may have any strides. */
 #include "scatter.h"
 
 #include <string.h>
@@ -9,8 +8,8 @@
 RT_FAST
 
 #define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
-/* Defines run_NAME for n elements, and at_NAME, whose dst is at[i] * step bytes further on.  x: element of dst, y: of
- * src.  Contiguous elements have a loop of their own, which vectorises. */
+/* Defines run_NAME for n elements, and at_NAME, which adds at[i] * step bytes to the address of dst. `body` computes
+ * *x, an element of dst, from y, an element of src. Contiguous elements have their own loop, which vectorizes. */
 #define RUN(name, T, body) \
 	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
 	{ \
@@ -76,7 +75,7 @@ COMPLEX(c128, RtC128)
 RUN(or_b8, uint8_t, *x |= y)
 RUN(and_b8, uint8_t, *x &= y)
 
-/* SCATTER_SET for each size of elements in bytes */
+/* Copies, for SCATTER_SET: one function for each size of elements in bytes. */
 RUN(set_1, uint8_t, *x = y)
 RUN(set_2, uint16_t, *x = y)
 RUN(set_4, uint32_t, *x = y)
@@ -108,7 +107,7 @@ combine_of(int op, int dtype)
 		[RT_bf16] = { NULL, &add_f32, &mul_f32, &min_bf16, &max_bf16 },
 		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
 		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
-		[RT_u16] = { NULL, &add_i16, &mul_i16, NULL, NULL },     /* the same bits as for signed ones */
+		[RT_u16] = { NULL, &add_i16, &mul_i16, NULL, NULL },     /* the same bits as for signed numbers */
 		[RT_u32] = { NULL, &add_i32, &mul_i32, NULL, NULL },
 		[RT_u64] = { NULL, &add_i64, &mul_i64, NULL, NULL },
 		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },
@@ -148,7 +147,7 @@ take_of(int64_t bytes)
 	return bytes == 1 ? take_1 : bytes == 2 ? take_2 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
 }
 
-/* ---- walking --------------------------------------------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------------------------- */
 
 void
 walk_begin(Walk *w, int n, const int64_t *dims)

@@ -47,7 +47,7 @@ part_dtype(int dtype)
 	return dtype == RT_c32 ? RT_f16 : dtype == RT_c64 ? RT_f32 : RT_f64;
 }
 
-/* The geometry of t over reals: the same dims, strides in halves of an element. */
+/* Returns the geometry of t as a tensor of reals: the same dims, with strides in halves of an element. */
 static Geom
 halves(const RtTensor *t)
 {

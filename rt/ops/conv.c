@@ -19,14 +19,15 @@
 enum { BY_TEXT = 80, DIRECT_WIDTH = 12 };
 
 typedef struct Tap {
-	int64_t channel, at[3];          /* channel in the group; offset of the tap in k */
-	int64_t lo, hi, shift;    /* range of outputs in the last dim whose input is inside; input = x * s + shift */
+	int64_t channel, at[3];          /* channel in the group; index of the tap in each dim of k */
+	/* range of outputs in the last dim whose input is inside; the input's index is x * s + shift */
+	int64_t lo, hi, shift;
 } Tap;
 
 typedef struct Columns {
 	const Conv *conv;
 	void *image, *col;               /* (cin/groups, in...), (cin/groups * taps, rows * out_w) */
-	int64_t row, rows;               /* output rows (of out_d * out_h) in the columns */
+	int64_t row, rows;               /* range of output rows (of out_d * out_h) in the columns */
 } Columns;
 
 typedef struct Depthwise {
@@ -34,7 +35,7 @@ typedef struct Depthwise {
 	void *x, *w, *y;
 } Depthwise;
 
-enum { CHUNK = 1 << 17 };                /* elements of a column matrix that stay in cache */
+enum { CHUNK = 1 << 17 };                /* number of elements of a column matrix that stay in cache */
 
 static int64_t
 ceil_div(int64_t a, int64_t b)
@@ -60,7 +61,7 @@ tap_of(const Conv *g, int64_t t)
 	return tap;
 }
 
-/* Returns the offset of the input row under output row r in its plane; -1 if it is in the padding. */
+/* Returns the offset in its plane of the input row below output row r. -1 if that row is padding. */
 static int64_t
 row_under(const Conv *g, const Tap *tap, int64_t r)
 {
@@ -88,7 +89,8 @@ RT_SMALL
 #define N(name) name##_i64
 #include "conv_loops.h"
 
-static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };      /* moves bits */
+/* halves and small integers are moved as bits */
+static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
 #ifdef WIDE
 static Body *const depthwise[] = { NULL, depthwise_f64, depthwise_i64 };
@@ -140,7 +142,7 @@ finish_geometry(Conv *g)
 	g->out_plane = g->out[0] * g->out[1] * g->out[2];
 }
 
-/* Product of the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
+/* The products with the columns C of a chunk of rows: Y = W C (forward), C = W' Y (adjoint), W += Y C' (weight). */
 typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 
 typedef struct Parts {
@@ -149,7 +151,7 @@ typedef struct Parts {
 	Pass what;
 	char *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
 	char *col;
-	int64_t es, step;                /* bytes of an element; rows per chunk */
+	int64_t es, step;                /* number of bytes of an element; number of rows in a chunk */
 } Parts;
 
 /* Computes one chunk of rows of image n and group i. */
@@ -181,8 +183,8 @@ product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64
 	return status;
 }
 
-/* Can it be computed without columns? Depthwise convolutions can, and others unless rows are so short that vectors
- * are mostly unused. */
+/* Whether the convolution is computed without columns. Depthwise convolutions are. Others are, unless rows are so short
+ * that vectors would be mostly unused. */
 static bool
 is_direct(const Conv *g)
 {
@@ -194,7 +196,7 @@ is_direct(const Conv *g)
 #endif
 }
 
-/* Computes the product for all images and groups of dense tensors of one dtype. The result is initialized. */
+/* Computes the product for all images and groups of dense tensors of one dtype. The result must be initialized. */
 static int
 convolve(RtCx *cx, const Conv *g, Pass what, RtTensor *x, RtTensor *w, RtTensor *y)
 {
@@ -239,7 +241,7 @@ typedef struct Args {
 	const char *op;
 	RtTensor *input, *weight, *bias;
 	IValue stride, padding, dilation, output_padding;
-	const char *mode;                /* "same" or "valid"; null if padding is numbers */
+	const char *mode;                /* "same" or "valid"; null if the padding is numbers */
 	bool transposed;
 	bool last;                       /* whether the result is channels last regardless of the operands */
 	int64_t groups;
@@ -249,7 +251,7 @@ typedef struct Args {
 	bool unbatched;
 } Args;
 
-/* Raises unless the input has channels and nd spatial dims, with or without a batch. */
+/* Raises an error unless the input has channels and nd spatial dims, with or without a batch. */
 static int
 check_input_rank(RtCx *cx, const Args *a, int nd)
 {
@@ -320,7 +322,8 @@ by_text(char text[BY_TEXT], int n, const int64_t *size)
 	return text;
 }
 
-/* Computes the output sizes of a forward convolution, with padding. Raises if the kernel is larger than the input. */
+/* Computes the output sizes of a forward convolution with padding. Raises an error if the kernel is larger than the
+ * input. */
 static int
 output_sizes(RtCx *cx, Args *a)
 {
@@ -382,7 +385,8 @@ read_sizes(RtCx *cx, Args *a, int64_t *extra)
 	return RT_OK;
 }
 
-/* Raises if a dim of the input other than batch and channels is empty. PyTorch's message shows a batch and two dims. */
+/* Raises an error if a dim of the input other than batch and channels is empty. The message has a batch and two spatial
+ * dims, as PyTorch's. */
 static int
 check_empty(RtCx *cx, const Args *a)
 {
@@ -478,8 +482,8 @@ complex_part(RtCx *cx, RtTensor *t, RtDtype ct, int part)
 	return r;
 }
 
-/* Combines the four real products of a complex product into the result. y: real by real, real by imaginary, imaginary
- * by imaginary, imaginary by real. Null: zeros. */
+/* Combines four real products into the complex result. y: real by real, real by imaginary, imaginary by imaginary,
+ * imaginary by real. A null product is zero. */
 static int
 put_product(RtCx *cx, RtTensor *const y[4], RtDtype ct, RtTensor *result)
 {
@@ -605,7 +609,7 @@ KERNEL(conv_transpose1d, transpose(cx, "conv_transpose1d", in, out))
 KERNEL(conv_transpose2d_input, transpose(cx, "conv_transpose2d", in, out))
 KERNEL(conv_transpose3d_input, transpose(cx, "conv_transpose3d", in, out))
 
-/* Arguments: those of aten::convolution, the first nine of aten::_convolution. */
+/* Runs a convolution. Arguments: those of aten::convolution, which are the first nine of aten::_convolution. */
 static int
 any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 {
@@ -620,7 +624,7 @@ any_convolution(RtCx *cx, bool last, const IValue *in, IValue *out)
 KERNEL(convolution, any_convolution(cx, false, in, out))
 KERNEL(prim_convolution, any_convolution(cx, true, in, out))
 
-/* Kernel of the overload in traces, whose input always has a batch. */
+/* Runs the overload that occurs in traces. Its input always has a batch. */
 static int
 traced(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -639,8 +643,8 @@ KERNEL(_convolution_deprecated, traced(cx, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
 
-/* Computes y, result i of aten::convolution_backward, from dense tensors of its type. other: the weight for the
- * input's gradient, the input for the weight's. */
+/* Computes y, result i of aten::convolution_backward, from dense tensors of its type. `other` is the weight for the
+ * input's gradient, and the input for the weight's. */
 static int
 backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, RtTensor *y)
 {
@@ -659,7 +663,7 @@ backward_real(RtCx *cx, const Args *a, RtTensor *grad, RtTensor *other, int i, R
 	return a->transposed ? convolve(cx, g, WEIGHT, grad, y, other) : convolve(cx, g, WEIGHT, other, y, grad);
 }
 
-/* Returns the factor by which the gradient is multiplied for result i. Null for the bias. */
+/* Returns the factor by which the gradient is multiplied for result i. Null for the bias, which has none. */
 static RtTensor *
 other_factor(const Args *a, int i)
 {
@@ -703,7 +707,8 @@ backward_part(RtCx *cx, const Args *a, RtTensor *grad, int i, RtTensor *r)
 	return dense_done(cx, r, y);
 }
 
-/* in: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask */
+/* Arguments: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+ * mask. */
 int
 rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -744,7 +749,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- im2col, col2im ----------------------------------------------------------------------------------- */
 
-/* Arguments in[1 ..]: kernel_size, dilation, padding, stride. The plane is h x w. */
+/* Sets the geometry of a window over an h x w plane. Arguments in[1 ..]: kernel_size, dilation, padding, stride. */
 static int
 window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w, Conv *g)
 {
@@ -784,7 +789,7 @@ move_type(const RtTensor *t)
 	return ct == RT_b8 ? RT_i64 : ct;
 }
 
-/* Runs a kernel that only moves and adds on the real and the imaginary part of a complex self. Stores to r. */
+/* Runs a kernel that only moves and adds on the real and the imaginary part of a complex self. Stores both in r. */
 static int
 by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, RtTensor *r)
 {
@@ -853,7 +858,7 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-/* Raises unless the columns have `rows` channels times taps, and `blocks` positions. */
+/* Raises an error unless the columns have `rows` channels times taps, and `blocks` positions. */
 static int
 check_blocks(RtCx *cx, const Conv *g, const int64_t size[2], int64_t rows, int64_t blocks)
 {

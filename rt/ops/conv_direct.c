@@ -11,16 +11,16 @@
 #ifdef WIDE
 
 enum {
-	ROW_TAPS = 64,                   /* most taps of a row of results that are accumulated together */
-	RUN = 320,                       /* approximate number of products of a partial sum */
-	ROOM = 1 << 17,                  /* approximate number of floats of copied rows */
-	/* least number of groups of all images that threads divide; if there are fewer, threads divide each */
+	ROW_TAPS = 64,                   /* largest number of taps of a row of results that are accumulated together */
+	RUN = 320,                       /* approximate number of products in a partial sum */
+	ROOM = 1 << 17,                  /* approximate number of floats in the copied rows */
+	/* smallest number of groups in all images that threads divide; if there are fewer, threads divide each group */
 	MANY = 8,
-	COLUMNS = 16,                    /* columns of results in a tile */
-	TILE = WIDE / 2                  /* channels in a tile, for eight vectors of accumulators */
+	COLUMNS = 16,                    /* number of columns of results in a tile */
+	TILE = WIDE / 2                  /* number of channels in a tile, which has eight vectors of accumulators */
 };
 
-/* offset in image rows from a result's first row, and of its elements in a copied row */
+/* Offset of a tap in rows of the image from a result's first row, and of its elements in a copied row. */
 typedef struct Tap { int64_t z, y, column; } Tap;
 
 /* Some rows of results of one image and group. */
@@ -49,7 +49,7 @@ copy_phase(float *restrict to, const float *restrict x, int64_t n, int64_t s)
 		to[o] = x[o * s];
 }
 
-/* Adds n <= COLUMNS sums to y. It is a call to keep the code of the loops small. */
+/* Adds n <= COLUMNS sums to y. It is not inlined, to keep the code of the loops small. */
 static void
 add_columns(float *restrict y, const float *restrict sum, int64_t n)
 {
@@ -86,12 +86,12 @@ copy_rows(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Taps inside the image for a row of results: their indices, and offsets of their elements from `base` in a channel
- * of the copy. all: whether all taps are inside. */
+/* Taps inside the image for a row of results: their indices, and the offsets of their elements from `base` in a channel
+ * of the copy. `all` tells whether all taps are inside. */
 typedef struct Taps { int n; int64_t at[ROW_TAPS], from[ROW_TAPS], base; bool all; } Taps;
 
-/* Lists taps from t on, as many as fit. Returns the next tap. If all taps of two rows are inside, they share the
- * list. */
+/* Lists as many taps from t on as have room. Returns the next tap. If all taps of two rows are inside, both use the
+ * same list. */
 static int64_t
 taps_over(const Direct *d, int64_t r, int64_t t, Taps *l)
 {
@@ -120,7 +120,8 @@ RT_FAST
 /* Partial sums: channels from c on (`some` of them) of row r, over input channels [from, to). */
 typedef struct Sums { int64_t r, c, some, from, to; } Sums;
 
-/* Computes R of these channels in columns from o on, C * COLUMNS at a time. Returns the first column that is left. */
+/* Computes R of these channels in columns from o on, C * COLUMNS at a time. Returns the first column that was not
+ * computed. */
 #define ROWS(name, R, C) \
 	static int64_t \
 	name(const Direct *d, const Taps *l, const Sums *p, int64_t o) \
@@ -168,7 +169,7 @@ ROWS(four, 1, 4)
 
 RT_SMALL
 
-/* Runs tasks: blocks of channels by rows. */
+/* Runs tasks. A task is a block of channels in one row. */
 static void
 run_tasks(void *arg, int64_t begin, int64_t end)
 {
@@ -195,7 +196,7 @@ run_tasks(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Sets the image's rows that rows [first, last) of results read. */
+/* Sets the range of the image's rows that rows [first, last) of results read. */
 static void
 rows_under(Direct *d)
 {
@@ -213,7 +214,8 @@ rows_under(Direct *d)
 	d->rows = end > d->top ? end - d->top : 0;
 }
 
-/* Division into parts: rows of results whose copied rows stay in cache, and floats of these copies. */
+/* Division into parts: number of rows of results whose copied rows stay in cache, and number of floats of these
+ * copies. */
 typedef struct Cut { Direct direct; int64_t step, room; bool failed; } Cut;
 
 static void
@@ -225,7 +227,7 @@ run_body(RtCx *cx, int64_t n, int64_t grain, Body *body, Direct *d)
 		body(d, 0, n);
 }
 
-/* Computes image and group i. cx null: on this thread alone. */
+/* Computes image and group i. If cx is null, runs on this thread alone. */
 static void
 convolve(RtCx *cx, const Cut *cut, Direct *d, int64_t i)
 {

@@ -1,10 +1,11 @@
-/* rt/ops/conv_loops.h - the loops of conv.c for one element type T.  N(name) is the name of a function for T.  MOVED:
- * loops that only move elements exist already, for another type of this size.  DIRECT: conv_direct.c has the depthwise
- * loops. */
+/* rt/ops/conv_loops.h - the loops of conv.c for one element type T. N(name) is the name of a function for T. With
+ * MOVED, loops that only move elements are left out, because another type of the same size has them. With DIRECT, the
+ * depthwise loops are left out, because conv_direct.c has them. */
 
 #ifndef MOVED
 
-/* Rows k0 .. k1 of the column matrix (channel and tap; output points [row * out_w, ...)) of one image and group. */
+/* Computes rows k0 .. k1 of the column matrix of one image and group. A row is a channel and a tap; its columns are the
+ * output points [row * out_w, ...). */
 static void
 N(gather_taps)(void *arg, int64_t begin, int64_t end)
 {
@@ -71,7 +72,7 @@ N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 
 #ifndef DIRECT
 
-/* Planes of a convolution with one input channel per group.  forward: y += w x; otherwise x += w y. */
+/* Computes planes of a convolution with one input channel per group. forward: y += w x; otherwise x += w y. */
 static void
 N(depthwise)(void *arg, int64_t begin, int64_t end)
 {
@@ -106,7 +107,7 @@ N(depthwise)(void *arg, int64_t begin, int64_t end)
 
 #endif
 
-/* a (channels) = sums of y (n, channels, plane) */
+/* Sets a (channels) to the sums of y (n, channels, plane). */
 static void
 N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
 {

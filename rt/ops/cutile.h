@@ -1,12 +1,11 @@
-/* rt/ops/cutile.h - the support code of generated CUDA kernels: number formats, tiled products, attention
+/* rt/ops/cutile.h - support code of generated CUDA kernels: number formats, tiled products, attention
  *
- * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else. Kernels pass extents and
- * strides as constants of inlined lambdas, so that index arithmetic folds.
+ * NVRTC compiles it, or a C++ compiler with an emulated grid. Only generated kernels include it. Kernels pass extents
+ * and strides as constants of inlined lambdas, so that index arithmetic folds.
  *
  * Blocks of 256 threads compute a product in tiles of 64 x 64, 16 deep, in shared memory. Each thread has 4 x 4
- * accumulators in registers. A convolution is the same product whose left operand is read through its window (implicit
- * gemm). Attention is two such products, tile by tile of keys.
- */
+ * accumulators in registers. A convolution is the same product, with a left operand that is read through its window
+ * (implicit gemm). Attention is two such products, tile by tile of keys. */
 #ifndef RT_OPS_CUTILE_H
 #define RT_OPS_CUTILE_H
 
@@ -25,7 +24,7 @@ typedef unsigned long long uint64_t;
 #include <stdint.h>
 #endif
 
-/* libm's functions for integer arguments, which rows may call. CUDA has them for floats only. */
+/* libm's functions for integer arguments, which operators' expressions may call. CUDA has them for floats only. */
 #define CU_OF_INTEGERS(fn) \
 	static __device__ __forceinline__ double fn(int64_t x) { return fn((double)x); } \
 	static __device__ __forceinline__ double fn(bool x) { return fn((double)x); }
@@ -49,7 +48,7 @@ static __device__ __forceinline__ double copysign(bool x, bool y) { return copys
 
 enum { CU_TILE = 64, CU_DEEP = 16, CU_BLOCK = 256, CU_EACH = 4 };
 
-/* The sizes of a call, where they are dynamic. */
+/* The sizes of a call, if they are dynamic. */
 enum { CU_SIZES = 64 };
 struct CuSizes {
 	int64_t at[CU_SIZES];
@@ -73,7 +72,7 @@ half_to_float(uint16_t h)
 	return b.f;
 }
 
-/* Rounds to nearest, ties to even. */
+/* Rounds to the nearest half, ties to even. */
 CU_INLINE uint16_t
 float_to_half(float f)
 {
@@ -132,8 +131,8 @@ struct CuTile {
 	int64_t row, column, m, n, k;
 };
 
-/* Adds to sum[i][j] the sum over k of a(row, k) * b(k, column): 4 x 4 elements of the tile for each thread. AlongK:
- * neighbours in b are neighbours in k. */
+/* Adds to sum[i][j] the sum over k of a(row, k) * b(k, column), for 4 x 4 elements of the tile in each thread. AlongK:
+ * whether consecutive k are adjacent in b's memory. */
 template <bool AlongK, class A, class B>
 CU_INLINE void
 cu_multiply(const CuTile &at, A a, B b, float sum[CU_EACH][CU_EACH])
@@ -180,7 +179,7 @@ cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-/* Return the maximum, or the sum, over the 16 threads that share rows, to each of them. */
+/* Return the maximum, or the sum, over the 16 threads that share rows, in each of these threads. */
 CU_INLINE float
 cu_most(float x)
 {
@@ -202,18 +201,18 @@ cu_sum(float x)
 
 struct CuAttention {
 	int64_t rows, keys, inner, width;
-	float   empty;           /* result of rows that see no key */
+	float   empty;           /* result of a row that sees no key */
 	bool    causal;
 };
 
-/* Rows of the block's tile: running maximum, sum of weights exp(score - most), and weighted values of the keys so
- * far. */
+/* State of the rows of the block's tile: running maximum, sum of weights exp(score - most), and weighted sum of the
+ * values so far. */
 template <int Columns>
 struct CuRows {
 	float most[CU_EACH], weights[CU_EACH], sum[CU_EACH][Columns];
 };
 
-/* Turns the scores of the next tile of keys into weights. Rescales the sums so far to the new maximum. */
+/* Replaces the scores of the next tile of keys by weights. Rescales the sums so far to the new maximum. */
 template <int Columns>
 CU_INLINE void
 cu_weigh(CuRows<Columns> &rows, float s[CU_EACH][CU_EACH])
@@ -265,9 +264,9 @@ cu_add_values(CuRows<Columns> &rows, const CuAttention &g, int64_t key0, const f
 	}
 }
 
-/* Calls store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows. Keys are in tiles of 64 with a
- * running maximum (Dao et al., FlashAttention, 2022). A thread has four rows and columns c0, c0 + 16, ... of `width`,
- * which is at most 16 Columns. */
+/* Calls store(row, column, sum of softmax(score(row, key, q k')) v) for 64 rows. Processes keys in tiles of 64 with a
+ * running maximum (Dao et al., FlashAttention, 2022). A thread computes four rows and columns c0, c0 + 16, ... of
+ * `width`, which is at most 16 Columns. */
 template <int Columns, class Q, class K, class V, class Score, class Store>
 CU_INLINE void
 cu_attention(CuAttention g, Q q, K k, V v, Score score, Store store)

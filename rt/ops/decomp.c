@@ -121,14 +121,14 @@ stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, StackForm form, IValu
 	r = rt_result(cx, i, dtype, s->nbatch + rank, dims, rank == 2 ? strides : NULL);
 	RT_RESULT(cx, r, out[i]);
 	n = rt_numel(r);
-	/* moves the real parts to the front */
+	/* Moves the real parts to the front. */
 	for (int64_t k = 0; from == RT_f64 && k < n; k++)
 		((double *)s->v)[k] = creal(s->v[k]);
 	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, false));
 	return wide ? rt_copy_into(cx, r, wide) : RT_ERROR;
 }
 
-/* Stores result i: integers, as int32. */
+/* Stores integers as result i, in int32. */
 int
 stack_give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v, IValue *out)
 {
@@ -147,7 +147,7 @@ stack_give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v,
 int64_t *
 stack_ints(RtCx *cx, int64_t n)
 {
-	const int64_t bytes = cx->meta ? 8 : n * 8 + 8;      /* without data, nothing reads them */
+	const int64_t bytes = cx->meta ? 8 : n * 8 + 8;      /* without data, the numbers are not read */
 	int64_t *v = rt_scratch(cx, bytes);
 
 	if (v)
@@ -155,7 +155,7 @@ stack_ints(RtCx *cx, int64_t n)
 	return v;
 }
 
-/* Raises the error for an info other than 0. */
+/* Raises the error for an `info` that is not 0. */
 static int
 raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 {
@@ -221,8 +221,8 @@ stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
 	}
 }
 
-/* Factors a (m, n) into L and U. pivot[i]: the row, counted from 1, that row i was exchanged with. Returns the index,
- * from 1, of the first zero pivot, or 0. */
+/* Factors a (m, n) into L and U. pivot[i] is the row, counted from 1, that row i was exchanged with. Returns the index,
+ * counted from 1, of the first zero pivot. 0 if no pivot is zero. */
 static int64_t
 lu(Z *a, int64_t m, int64_t n, bool pivoting, int64_t *pivot)
 {
@@ -276,24 +276,24 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
-/* Divides b by d. A singular matrix divides by zero: if both are real, divides only real parts, so that the imaginary
- * part stays 0. */
+/* Divides b by d, which is 0 for a singular matrix. If both are real, divides only the real parts, so that the
+ * imaginary part stays 0. */
 static Z
 over(Z b, Z d)
 {
 	return cimag(b) == 0 && cimag(d) == 0 ? creal(b) / creal(d) : b / d;
 }
 
-/* A triangle of a (n, n); its other elements are not read. */
+/* A triangle of a (n, n). Its other elements are not read. */
 typedef struct Triangle {
 	const Z *a;
 	int64_t  n;
-	bool     upper, unit;            /* unit: whether the diagonal counts as 1 */
-	bool     transposed, conjugated; /* whether the equation has its transpose, its conjugate */
+	bool     upper, unit;            /* unit: whether the diagonal counts as ones */
+	bool     transposed, conjugated; /* whether the equation has the triangle's transpose, its conjugate */
 } Triangle;
 
-/* Solves T x = b for the k columns of b (n, k) in place. As in BLAS, skips zeros of b if T is not transposed: a
- * singular T leaves them 0. */
+/* Solves T x = b for the k columns of b (n, k) in place. As in BLAS, zeros of b are skipped if T is not transposed, so
+ * that a singular T leaves them 0. */
 static void
 solve_triangle(Triangle t, Z *b, int64_t k)
 {
@@ -373,8 +373,8 @@ equation_load(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation *e)
 	return stack_load(cx, name, x, &e->a) || stack_load(cx, name, y, &e->b) ? RT_ERROR : RT_OK;
 }
 
-/* Solves triangular equations of a stack. t: the kind of triangle, without a and n. XA = B is computed as A' X' =
- * B'. */
+/* Solves triangular equations for a stack of matrices. t describes the triangle without a and n. XA = B is computed as
+ * A' X' = B'. */
 static int
 solve_triangular(RtCx *cx, RtTensor *ta, RtTensor *tb, Equation e, Triangle t, IValue *out)
 {
@@ -446,7 +446,7 @@ lu_solve(const Factors *f, Z *b, int64_t k, bool transposed, bool conjugated)
 		stack_swap_rows(b, k, i, f->pivot[i] - 1);
 }
 
-/* Solves for right side i in place. turned: scratch memory for one matrix. */
+/* Solves for right side i in place. `turned` is scratch memory for one matrix. */
 static void
 lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *turned)
 {
@@ -457,7 +457,7 @@ lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *
 		lu_solve(f, x, k, adjoint, adjoint);
 		return;
 	}
-	/* X A = B becomes A' X' = B'; X A* = B becomes conj(A) X' = B' */
+	/* X A = B is solved as A' X' = B', and X A* = B as conj(A) X' = B'. */
 	transpose(x, m, k, turned);
 	for (int64_t j = 0; adjoint && j < m * k; j++)
 		turned[j] = conj(turned[j]);
@@ -467,7 +467,8 @@ lu_solve_sided(const Factors *f, const Equation *e, int64_t i, bool adjoint, Z *
 	transpose(turned, k, m, x);
 }
 
-/* Is B one vector per matrix? As in NumPy: if it is 1-D, or has the batch dims and one more. */
+/* Whether B has one vector for each matrix. As in NumPy, it has if it is 1-d, or if it has the batch dims and one
+ * more. */
 static bool
 is_vector(const RtTensor *a, const RtTensor *b)
 {
@@ -588,7 +589,7 @@ rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 		stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
-/* Reads the pivots of the stack, broadcast to its batch. Raises for a pivot that is not a row. */
+/* Reads the pivots of the stack, broadcast to its batch. Raises an error for a pivot that is no row. */
 static int64_t *
 load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 {
@@ -690,7 +691,7 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- determinants ------------------------------------------------------------------------------------------------ */
 
-/* Computes the determinants as sign * exp(size), each a stack of numbers. */
+/* Computes the determinants as sign * exp(size). Both are stacks of numbers. */
 static int
 determinant(RtCx *cx, const char *name, RtTensor *t, Side *side, Stack *sign, Stack *size)
 {
@@ -753,7 +754,7 @@ rt__linalg_det(RtCx *cx, const IValue *in, IValue *out)
 		|| stack_give_ints(cx, 2, &s.f, s.f.n, s.pivot, out) ? RT_ERROR : RT_OK;
 }
 
-/* Computes sign and logarithm of the magnitude of t's determinant. */
+/* Computes the sign and the logarithm of the magnitude of t's determinant. */
 static int
 slogdet(RtCx *cx, RtTensor *t, IValue *out, Side *s)
 {

@@ -1,13 +1,13 @@
 /* rt/ops/deform_loops.h - taps of deformable convolutions (vision.c) for one element type T. N(name) is the name of a
  * function for T. F(floor) is the function of math.h. */
 
-/* Taps of some points: the four neighbours of each, -1 if outside, and their weights. */
+/* Taps of some points: the four neighbours of each, and their weights. A neighbour outside is -1. */
 typedef struct N(DeformTaps) {
 	int64_t at[4][DEFORM_POINTS];
 	T       weight[4][DEFORM_POINTS];
 } N(DeformTaps);
 
-/* Computes the taps of a point at (v, u). A point outside has none. */
+/* Computes the taps of a point at (v, u). A point outside has no taps. */
 static void
 N(deform_point)(const Deform *d, T v, T u, int j, N(DeformTaps) *t)
 {
@@ -25,7 +25,7 @@ N(deform_point)(const Deform *d, T v, T u, int j, N(DeformTaps) *t)
 	t->weight[3][j] = dv * du;
 }
 
-/* Computes the points [first, first + n) of a tap. offset: planes of both coordinates. */
+/* Computes the points [first, first + n) of a tap. `offset` has planes of both coordinates. */
 static void
 N(deform_locate)(const Deform *d, int64_t tap, int64_t first, int n, const T *offset, N(DeformTaps) *t)
 {

@@ -45,14 +45,14 @@ dense_sizes(RtCx *cx, IValue list, const char *op, const char *what, int n, int6
 	return RT_OK;
 }
 
-/* Do the strides mean channels last, also in dims of size 1?  A tensor with one channel has both formats: only these
- * strides tell them apart (c10's is_channels_last_strides). */
+/* Whether the strides mean channels last, also along dims of size 1. A tensor with one channel has both formats, and
+ * only these strides tell them apart (c10's is_channels_last_strides). */
 static bool
 suggests_channels_last(const RtTensor *t)
 {
 	int64_t least = 0;
 
-	for (int k = 0; k < t->ndim; k++) {                /* 1, last, ..., 2, 0 */
+	for (int k = 0; k < t->ndim; k++) {                /* in the order 1, last, ..., 2, 0 */
 		const int i = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
 
 		if (!t->dims[i] || t->strides[i] < least || (k == 0 && !t->strides[i]) ||

@@ -1,7 +1,6 @@
-/* rt/ops/dicts.c - operators on dicts: entries in order of insertion, views of them as lists
+/* rt/ops/dicts.c - operators on dicts: entries in insertion order, views of them as lists
  *
- * Iterators do not see later changes: keys, values and items are copied into lists.
- */
+ * Iterators do not see later changes, because keys, values and items are copied into lists. */
 #include "../base.h"
 #include "kernel.h"
 
@@ -93,7 +92,7 @@ pair(RtCx *cx, const RtDictEntry *e, IValue *out)
 	return RT_OK;
 }
 
-/* The first that was inserted (Python takes the last). */
+/* Removes the entry that was inserted first. Python removes the last one. */
 static int
 dict_pop_item(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -163,7 +162,7 @@ dict_copy(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(dict, give_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out))
 
-/* From a list of pairs; their type is the list's, when it is known. */
+/* Makes a dict from a list of pairs. Its types are those of the list, if they are known. */
 static int
 dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
 {
@@ -214,7 +213,7 @@ dict_items(RtCx *cx, const IValue *in, IValue *out)
 static KERNEL_FN(dict_has, put_bool(rt_dict_get(in[0].u.dict, in[1]) != NULL, out))
 static KERNEL_FN(dict_length, put_int(in[0].u.dict->n, out))
 
-/* ---- rows that share a function ---------------------------------------------------------------------------------- */
+/* ---- operators that share a function ----------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))

@@ -11,10 +11,10 @@ RT_FAST
 
 typedef struct Schur {
 	int64_t n;
-	double *h, *q;            /* (n, n): the matrix, in the end quasi-triangular; its Schur vectors */
+	double *h, *q;            /* (n, n): the matrix, which becomes quasi-triangular; its Schur vectors */
 	double *scale;            /* (n) factors of balancing */
 	double *re, *im;          /* (n) eigenvalues */
-	/* Thresholds below which numbers count as zero, in the operator's dtype: signs depend on the number of
+	/* Thresholds below which numbers count as zero, in the operator's dtype, because signs depend on the number of
 	 * steps. */
 	double ulp, tiny;
 } Schur;
@@ -61,8 +61,8 @@ balance(Schur *s)
 	}
 }
 
-/* Computes the reflection of v[0 .. n) to (beta, 0, ...). Sets v[0] to beta, and the rest to its vector, scaled to a
- * first element of 1. Returns tau. */
+/* Computes the reflection that maps v[0 .. n) to (beta, 0, ...). Sets v[0] to beta, and the other elements to its
+ * vector, scaled so that the first element is 1. Returns tau. */
 static double
 reflect_real(double *v, int n)
 {
@@ -78,10 +78,10 @@ reflect_real(double *v, int n)
 	return tau;
 }
 
-/* A reflection 1 - tau v v' of rows or columns `at` .. at + m; v[0] counts as 1. */
+/* A reflection 1 - tau v v' of rows or columns `at` .. at + m. v[0] counts as 1. */
 typedef struct Mirror { const double *v; int m; double tau; int64_t at; } Mirror;
 
-/* Applies it to columns from .. to. */
+/* Applies the reflection to columns from .. to. */
 static void
 apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 {
@@ -99,7 +99,7 @@ apply_rows(Schur *s, const Mirror *r, int64_t from, int64_t to)
 	}
 }
 
-/* Applies it to rows 0 .. last of a (n, n). */
+/* Applies the reflection to rows 0 .. last of a (n, n). */
 static void
 apply_columns(double *a, int64_t n, const Mirror *r, int64_t last)
 {
@@ -136,8 +136,8 @@ hessenberg(Schur *s, double *v)
 	}
 }
 
-/* Rotates the block ((a, b), (c, d)) of rows i and i + 1 by (cs, sn), to a triangle, or to equal diagonal elements
- * and b c < 0. */
+/* Rotates the block ((a, b), (c, d)) of rows i and i + 1 by (cs, sn). The result is a triangle, or has equal diagonal
+ * elements and b c < 0. */
 static void
 standardise(Schur *s, int64_t i, double *cs, double *sn)
 {
@@ -229,7 +229,7 @@ find_cut(Schur *s, int64_t lo, int64_t hi)
 	return k;
 }
 
-/* Computes shifts: a conjugate pair (re, im), or twice the real one that is nearer to the last element. */
+/* Computes the shifts: a conjugate pair (re, im), or twice the real shift that is nearer to the last element. */
 static void
 shifts(Schur *s, int64_t lo, int64_t hi, int its, double *re, double *im)
 {
@@ -333,7 +333,7 @@ schur(Schur *s)
 	return true;
 }
 
-/* Solves (T - w) x = 0 for x[0 .. top), given the rest of x up to `last`. */
+/* Solves (T - w) x = 0 for x[0 .. top), given the other elements of x up to `last`. */
 static void
 substitute(const Schur *s, Z w, int64_t top, int64_t last, Z *x)
 {

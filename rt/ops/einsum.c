@@ -1,8 +1,7 @@
 /* rt/ops/einsum.c - contractions, to which einsum is lowered (linalg.def), and cdist
  *
  * a and b have the same number of dims, of equal size or 1. Dims of both that the result keeps are the batch of a bmm.
- * Dims of one operand are its rows or columns. Dims of both that are summed over are its inner dim.
- */
+ * Dims of one operand are its rows or columns. Dims of both that are summed over are its inner dim. */
 #include "gemm.h"
 #include "scatter.h"
 
@@ -16,7 +15,7 @@ typedef struct Kinds {           /* dims by their role in a matrix product */
 	int order[4][RT_MAX_RANK], n[4];
 } Kinds;
 
-/* Returns a view of t as a stack of matrices: dims of the batch, then those of two more kinds. */
+/* Returns a view of t as a stack of matrices: dims of the batch, then dims of two more kinds. */
 static RtTensor *
 as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 {
@@ -39,8 +38,8 @@ as_matrices(RtCx *cx, RtTensor *t, const Kinds *k, const int kind[3])
 	return rt_temp(cx, rt_tensor_view(cx, t, 3, dims, strides, t->offset));
 }
 
-/* Permutes the product r, whose dims are batch, rows and columns, to the operands' order. The summed dims, now 1, are
- * between rows and columns. */
+/* Permutes the product r, whose dims are batch, rows and columns, to the operands' order. The summed dims, which are
+ * now of size 1, are between rows and columns. */
 static RtTensor *
 in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTensor *b)
 {
@@ -63,7 +62,7 @@ in_order(RtCx *cx, RtTensor *r, const Kinds *k, const RtTensor *a, const RtTenso
 	return rt_tensor_view(cx, r, g.n, g.dims, g.strides, r->offset);
 }
 
-/* a, b, dims */
+/* Contracts a and b over dims. Arguments: a, b, dims. */
 int
 rt_prim_contract(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -112,7 +111,8 @@ put_labels(RtCx *cx, Buf *b, IValue v, int64_t argument)
 	return RT_OK;
 }
 
-/* Reads operand, labels, ... [, labels of the result]. Writes the equation to b and the operands to l. */
+/* Reads arguments of the form operand, labels, ... [, labels of the result]. Writes the equation to b and the operands
+ * to l. */
 static int
 read_sublists(RtCx *cx, IValue first, const RtList *rest, Buf *b, RtList *l)
 {
@@ -150,7 +150,7 @@ rt_prim_einsum_sublists(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- cdist ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the p-norm of a - b. wide: for doubles. Else powers are rounded to float, where large ones become
+/* Returns the p-norm of a - b. `wide` is for doubles; otherwise powers are rounded to float, where large ones become
  * infinite. */
 static double
 distance(const double *a, const double *b, int64_t n, double p, bool wide)
@@ -200,8 +200,8 @@ squared(const double *a, int64_t n)
 	return sum;
 }
 
-/* Computes Euclidean distances as |a|^2 + |b|^2 - 2 a b. `to` has the products. Computes those that cancel or are out
- * of range directly. */
+/* Computes Euclidean distances as |a|^2 + |b|^2 - 2 a b. `to` has the products. Distances that cancel or are out of
+ * range are computed directly. */
 static void
 distances_of_products(void *arg, int64_t begin, int64_t end)
 {
@@ -221,9 +221,9 @@ distances_of_products(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-enum { LEAST_PRODUCT = 16 };     /* least length of rows that is worth a product */
+enum { LEAST_PRODUCT = 16 };     /* smallest length of rows for which products are faster */
 
-/* Computes one batch.  Room for a column of numbers follows d->to. */
+/* Computes one batch. Scratch memory for a column of numbers follows d->to. */
 static int
 batch_distances(RtCx *cx, const Distances *d)
 {
@@ -256,7 +256,8 @@ check_cdist(RtCx *cx, const RtTensor *a, const RtTensor *b, double p)
 	return p < 0 ? rt_raise(cx, "cdist only supports non-negative p values") : RT_OK;
 }
 
-/* Raises for 16-bit floats unless PyTorch uses products: for many rows, or if compute_mode is 1. None means 0. */
+/* Raises an error for 16-bit floats unless PyTorch uses products: for many rows, or if compute_mode is 1. None means
+ * 0. */
 static int
 check_short_floats(RtCx *cx, const RtTensor *a, const RtTensor *b, double p, IValue compute_mode)
 {

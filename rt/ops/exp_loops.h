@@ -1,7 +1,7 @@
 /* rt/ops/exp_loops.h - exponentials of a row and their sum for one element type T. N(name) is the name of a function
- * for T. EXPS(y, x, n, top): y = exp(x - top). SUM(n, x): the sum of n elements. */
+ * for T. EXPS(y, x, n, top) computes y = exp(x - top). SUM(n, x) is the sum of n elements. */
 
-/* Returns the sum of exp(x - top) over n elements. Stores the exponentials to y, which may be x, unless it is null. */
+/* Returns the sum of exp(x - top) over n elements. Stores the exponentials in y, unless it is null. y may be x. */
 static T
 N(exp_row)(const T *x, T *y, int64_t n, T top)
 {

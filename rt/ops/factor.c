@@ -8,8 +8,8 @@ RT_FAST
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
-/* Replaces the lower triangle of a by L and zeroes the rest. Returns the order of the leading minor that is not
- * positive, or 0. */
+/* Replaces the lower triangle of a by L and zeroes the other elements. Returns the order of the leading minor that is
+ * not positive. 0 if all are positive. */
 static int64_t
 cholesky(Z *a, int64_t n)
 {
@@ -33,8 +33,8 @@ cholesky(Z *a, int64_t n)
 
 enum { PANEL = 4, CHUNK = 8 };
 
-/* Subtracts from rows j and below of d (rows of n), at column c, the products with the rows above j. `rows` by
- * `width` elements in registers. */
+/* Subtracts from rows j and below of d (whose rows have n elements), at column c, the products with the rows above j.
+ * Has `rows` by `width` accumulators in registers. */
 static inline __attribute__((always_inline)) void
 minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
 {
@@ -58,8 +58,8 @@ minus_above(double *d, int64_t n, int64_t j, int64_t c, int rows, int width)
 			d[(j + r) * n + c + l] = acc[r][l];
 }
 
-/* Computes the upper factor of d without reading below the diagonal, so that rows are contiguous vectors. Returns
- * the same as cholesky. */
+/* Computes the upper factor of d without reading below the diagonal, so that rows are contiguous vectors. Returns what
+ * cholesky returns. */
 static int64_t
 upper_factor(double *d, int64_t n)
 {
@@ -86,7 +86,7 @@ upper_factor(double *d, int64_t n)
 	return 0;
 }
 
-/* The same as cholesky, for a matrix of real elements. */
+/* Does the same as cholesky for a matrix of real elements. */
 static int64_t
 cholesky_real(Z *a, int64_t n)
 {
@@ -149,8 +149,8 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
-/* Computes the reflection of x[0 .. n), `step` apart, to (beta, 0, ...). Sets x[0] to beta, and the rest to its
- * vector v with v[0] = 1. Returns tau. */
+/* Computes the reflection that maps x[0 .. n), `step` apart, to (beta, 0, ...). Sets x[0] to beta, and the other
+ * elements to its vector v, where v[0] = 1. Returns tau. */
 static Z
 make_reflector(Z *x, int64_t n, int64_t step)
 {
@@ -253,7 +253,7 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 	return stack_give(cx, 0, (RtDtype)t->dtype, &q, STACK_MATRIX, out);
 }
 
-/* ---- LDL: Bunch and Kaufman's pivoting, by the lower triangle ---------------------------------------------------- */
+/* ---- LDL: Bunch and Kaufman's pivoting, in the lower triangle ---------------------------------------------------- */
 
 static Z
 flipped(Z v, bool hermitian)
@@ -267,7 +267,7 @@ size1(Z v)
 	return fabs(creal(v)) + fabs(cimag(v));
 }
 
-/* Exchanges rows and columns p and q > p of a symmetric matrix. a has its lower triangle from column k on. */
+/* Exchanges rows and columns p and q > p of a symmetric matrix. a contains its lower triangle from column k on. */
 static void
 exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 {
@@ -286,8 +286,8 @@ exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
 	t = a[p * n + p], a[p * n + p] = a[q * n + q], a[q * n + q] = t;
 }
 
-/* Chooses the pivot of column k by Bunch and Kaufman. Returns the row to exchange with the last one of the block.
- * step: size of the block, 1 or 2; 0 if the column is zero. */
+/* Chooses the pivot of column k by Bunch and Kaufman's rule. Returns the row to exchange with the last row of the
+ * block. Sets *step to the size of the block, 1 or 2; 0 if the column is zero. */
 static int64_t
 ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
 {
@@ -303,7 +303,7 @@ ldl_pivot(const Z *a, int64_t n, int64_t k, int64_t *step)
 		}
 	if (diagonal == 0 && column == 0)
 		*step = 0;
-	if (!(diagonal < alpha * column))                    /* NaN keeps its position */
+	if (!(diagonal < alpha * column))                    /* also true for NaN, which stays in place */
 		return k;
 	for (int64_t j = k; j < most; j++)
 		row = fmax(row, size1(a[most * n + j]));
@@ -337,7 +337,7 @@ ldl_by_two(Z *a, int64_t n, int64_t k, bool hermitian)
 	const Z det2 = mul(d11, d22) - mul(d21, flipped(d21, hermitian));
 
 	for (int64_t j = k + 2; j < n; j++) {
-		/* w = row j times the inverse of the 2 by 2 block */
+		/* w is row j times the inverse of the 2 by 2 block. */
 		const Z x = a[j * n + k], y = a[j * n + k + 1];
 		const Z w0 = (mul(x, d22) - mul(y, d21)) / det2,
 			w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;

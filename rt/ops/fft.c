@@ -3,11 +3,10 @@
  * A line of n numbers is transformed in stages, one for each factor of n: 4, 2, and odd primes. A length with a large
  * prime factor becomes a convolution with a chirp, whose length is a power of two (Bluestein), in double. Several lines
  * are transformed together. A real line of even length is transformed as half as many complex numbers. Two real lines
- * of odd length are the parts of one complex line.
+ * of odd length are the real and imaginary parts of one complex line.
  *
  * A Transform describes an operator: the dims, each padded or cut to a size, the direction, and whether input or output
- * is real. The full spectrum of a real signal is mirrored from its half.
- */
+ * is real. The full spectrum of a real signal is mirrored from its half. */
 #include "block.h"
 #include "vmath.h"
 #include "vturn.h"
@@ -31,7 +30,7 @@ enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = VQ_SIDE, FEW_LINES = 4, SIDE_
 #define INLINE static inline
 #define SCALAR static
 #endif
-/* Loops over w numbers, `by` at a time; `by` is a constant, for vectors. */
+/* Loops over w numbers, `by` at a time. `by` is a constant, so that the inner loop becomes vectors. */
 #define EACH_OF(q, w, by) \
 	for (int64_t q##0 = 0; q##0 < (w); q##0 += (by)) \
 		IVDEP ROLLED \
@@ -40,10 +39,11 @@ enum { MAX_FACTORS = 64, LARGE_PRIME = 31, LANES = VQ_SIDE, FEW_LINES = 4, SIDE_
 typedef struct Plan {
 	int64_t n;
 	int     nfactor, factor[MAX_FACTORS];
-	void   *root;              /* (n) roots exp(-2 pi i k / n), pairs of the compute type, as are the next two */
-	void   *chirp;             /* (n) exp(-pi i k k / n) if n has a large prime factor, else null */
-	void   *spectrum;          /* (of long_) spectrum of the conjugate chirp, divided by its length; or null */
-	const struct Plan *long_;  /* plan of the chirp's convolution, or null */
+	/* (n) roots exp(-2 pi i k / n), as pairs of the compute type; the next two members are pairs, too */
+	void   *root;
+	void   *chirp;             /* (n) numbers exp(-pi i k k / n), if n has a large prime factor; otherwise null */
+	void   *spectrum;    /* (of long_) spectrum of the conjugate chirp, divided by its length; null without chirp */
+	const struct Plan *long_;  /* plan of the chirp's convolution; null without chirp */
 } Plan;
 
 typedef enum LineKind { LINES_THERE, LINES_BACK, LINES_FROM_REAL, LINES_TO_REAL } LineKind;
@@ -54,13 +54,13 @@ typedef struct Lines {
 	void       *y;
 	LineKind    kind;
 	const Plan *plan;
-	const void *halves;       /* (n + 1) exp(-2 pi i k / 2 n), for reals; or null */
-	/* lanes: lines that are transformed together; room: most elements of a line */
+	const void *halves;       /* (n + 1) roots exp(-2 pi i k / 2 n), for reals; otherwise null */
+	/* lanes: number of lines that are transformed together; room: largest number of elements of a line */
 	int64_t     lines, inner, lanes, room;
-	bool        failed;       /* no memory */
+	bool        failed;       /* whether memory was exhausted */
 } Lines;
 
-/* Finds the prime factors, smallest first, twos in pairs as 4. Returns false if there is a large prime. */
+/* Finds the prime factors, smallest first; two twos become 4. Returns false if there is a large prime. */
 static bool
 factorise(Plan *p)
 {
@@ -87,10 +87,10 @@ factorise(Plan *p)
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Array {
-	RtDtype part;             /* f32 or f64: type of the numbers, or of their parts */
+	RtDtype part;             /* f32 or f64: type of the numbers, or of their real and imaginary parts */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];
-	void   *v;                /* contiguous */
+	void   *v;                /* contiguous elements */
 } Array;
 
 static int64_t
@@ -99,7 +99,7 @@ part_bytes(const Array *a)
 	return rt_dtypes[a->part].bytes;
 }
 
-/* Transforms all lines along dim d. Afterwards the array is the result, whose dim d has `size` elements. */
+/* Transforms all lines along dim d, which gets `size` elements. The array becomes the result. */
 static int
 transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 {
@@ -124,8 +124,8 @@ transform_dim(RtCx *cx, Array *a, int d, LineKind kind, int64_t size)
 	return l.failed ? rt_raise(cx, "out of memory") : RT_OK;
 }
 
-/* Cuts or pads dim d of a with zeros to size n. mirrored: extends half a spectrum to the whole one. reals: elements
- * are not pairs. */
+/* Cuts dim d of a to size n, or pads it with zeros. `mirrored` extends half a spectrum to the whole one. With `reals`,
+ * elements are not pairs. */
 static int
 resize_dim(RtCx *cx, Array *a, int d, int64_t n, bool mirrored, bool reals)
 {
@@ -185,14 +185,15 @@ scale(Array *a, int64_t parts, double by)
 
 typedef enum Ends { COMPLEX, FROM_REAL, TO_REAL, FROM_REAL_WHOLE } Ends;
 
-typedef struct Form { Ends ends; bool forward, conjugated; } Form;    /* kind of operator; members as in Transform */
+typedef struct Form { Ends ends; bool forward, conjugated; } Form; /* kind of operator; same members as in Transform */
 
 typedef struct Transform {
 	Ends    ends;
 	bool    forward;          /* direction, which decides how the default norm scales */
-	bool    conjugated;       /* whether the result (FROM_REAL) or the input (TO_REAL) is conjugated: hfft, ihfft */
+	/* whether the result (FROM_REAL) or the input (TO_REAL) is conjugated, as in hfft and ihfft */
+	bool    conjugated;
 	int     n, dim[RT_MAX_RANK];
-	int64_t size[RT_MAX_RANK];    /* sizes of the signal along dim[i], after padding */
+	int64_t size[RT_MAX_RANK];    /* size of the signal along dim[i], after padding */
 	double  scale;
 } Transform;
 
@@ -209,8 +210,8 @@ check_kind(RtCx *cx, const char *name, const Transform *t, const RtTensor *x)
 	return RT_OK;
 }
 
-/* Transforms real lines of odd length in pairs: with an even number of slices before dim d, half of the lines are the
- * imaginary parts of the others. */
+/* Transforms real lines of odd length in pairs. Requires an even number of slices before dim d: half of the lines
+ * become the imaginary parts of the others. */
 static int
 from_real_pairs(RtCx *cx, Array *a, int d)
 {
@@ -267,7 +268,8 @@ to_real(RtCx *cx, Array *a, int d, int64_t n)
 	return RT_OK;
 }
 
-/* Runs the transform on a. reals: a has real numbers, because the signal is real and comes first. */
+/* Runs the transform on a. `reals` tells whether a has real numbers, because the signal is real and transformed
+ * first. */
 static int
 run_array(RtCx *cx, const Transform *t, Array *a, bool reals)
 {
@@ -303,7 +305,7 @@ run_array(RtCx *cx, const Transform *t, Array *a, bool reals)
 	return RT_OK;
 }
 
-/* Returns the type in which lines are computed: double for chirps, because floats would lose digits. */
+/* Returns the type in which lines are computed. Double for chirps, because floats would lose digits. */
 static RtDtype
 compute_part(const Transform *t, RtDtype real)
 {
@@ -353,7 +355,7 @@ fft(RtCx *cx, const char *name, const Transform *t, RtTensor *x, IValue *out)
 	return result ? rt_copy_into(cx, r, result) : RT_ERROR;
 }
 
-/* norm: None or backward, ortho, forward */
+/* Sets the factor of the result. norm is None or "backward", "ortho", "forward". */
 static int
 norm_of(RtCx *cx, IValue norm, Transform *t)
 {
@@ -383,7 +385,7 @@ default_size(const Transform *t, const RtTensor *x, int i)
 	return t->ends == TO_REAL && i == t->n - 1 ? 2 * (n - 1) : n;
 }
 
-/* (self, int? n, int dim, str? norm) */
+/* Runs an operator with the arguments (self, int? n, int dim, str? norm). */
 static int
 one_dim(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 {
@@ -399,7 +401,7 @@ one_dim(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 	return norm_of(cx, in[3], &t) ? RT_ERROR : fft(cx, name, &t, x, out);
 }
 
-/* (self, int[]? s, int[]? dim, str? norm) */
+/* Runs an operator with the arguments (self, int[]? s, int[]? dim, str? norm). */
 static int
 many_dims(RtCx *cx, const char *name, const IValue *in, Form form, IValue *out)
 {
@@ -458,8 +460,8 @@ FFT(hfftn, many_dims, TO_REAL, true, true)
 FFT(ihfftn, many_dims, FROM_REAL, false, true)
 #undef FFT
 
-/* The three primitives of which the others consist in PyTorch. normalization: 0 none, 1 by the square root of n, 2 by
- * n. */
+/* Runs one of PyTorch's three primitives, of which its other operators consist. normalization: 0 none, 1 by the square
+ * root of n, 2 by n. */
 static int
 primitive(RtCx *cx, const char *name, const IValue *in, Transform *t, int64_t last, IValue *out)
 {

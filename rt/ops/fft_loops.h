@@ -5,7 +5,7 @@
  */
 
 /* A stage of Stockham's algorithm. With radix r and m = len / r, elements p, p + m, p + 2m, ... of `len` elements are
- * joined to elements r p, r p + 1, ... All s * lanes numbers of an element share one factor. */
+ * combined into elements r p, r p + 1, ... All s * lanes numbers of an element share one factor. */
 typedef struct N(Stage) {
 	const T *root;            /* roots of unity of the plan: n pairs */
 	int64_t  n, r, m, s, width;   /* width: s * lanes */
@@ -60,8 +60,8 @@ N(radix4)(const N(Stage) *g, int64_t by, const T *restrict xr, const T *restrict
 	}
 }
 
-/* A small odd radix r, which is a constant of the caller. The sums e and differences f of elements j and r - j are
- * joined to elements k and r - k, by the cosine and sine of j k / r turns. */
+/* Computes a stage of a small odd radix r, which is a constant of the caller. The sums e and differences f of elements
+ * j and r - j are combined into elements k and r - k, by the cosine and sine of j k / r turns. */
 INLINE void
 N(odd)(const N(Stage) *g, int r, int64_t by, const T *restrict xr, const T *restrict xi, T *restrict yr, T *restrict yi)
 {
@@ -125,7 +125,7 @@ N(radix)(const N(Stage) *g, const T *restrict xr, const T *restrict xi, T *restr
 		}
 }
 
-/* Computes a stage. by: numbers of an element that are computed together. */
+/* Computes a stage. `by` is the number of numbers of an element that are computed together. */
 INLINE void
 N(stage)(const N(Stage) *g, int64_t by, const T *xr, const T *xi, T *yr, T *yi)
 {
@@ -138,14 +138,14 @@ N(stage)(const N(Stage) *g, int64_t by, const T *xr, const T *xi, T *yr, T *yi)
 	}
 }
 
-/* Computes a stage of a single line, where vectors do not fit. */
+/* Computes a stage of a single line, which does not fill vectors. */
 SCALAR void
 N(stage_of_one)(const N(Stage) *g, const T *xr, const T *xi, T *yr, T *yi)
 {
 	N(stage)(g, 1, xr, xi, yr, yi);
 }
 
-/* Transforms x (re, im). Returns true if the result is in y, false if it is in x. */
+/* Transforms x (re, im). Returns true if the result is in y, and false if it is in x. */
 static bool
 N(stages)(const Plan *p, int64_t lanes, T *xr, T *xi, T *yr, T *yi)
 {
@@ -169,7 +169,7 @@ N(stages)(const Plan *p, int64_t lanes, T *xr, T *xi, T *yr, T *yi)
 	return turned;
 }
 
-/* Multiplies (re, im) by f at each of n elements. */
+/* Multiplies (re, im) by f for each of n elements. */
 static void
 N(multiply)(int64_t n, int64_t lanes, T *re, T *im, const T *f)
 {
@@ -183,8 +183,8 @@ N(multiply)(int64_t n, int64_t lanes, T *re, T *im, const T *f)
 		}
 }
 
-/* Transforms x. Sets *xr and *xi to the result's arrays, those of x or y. Each has room for rooms(p) * lanes
- * numbers. */
+/* Transforms x. Sets *xr and *xi to the arrays of the result, which are x's or y's. Each array must have room for
+ * rooms(p) * lanes numbers. */
 static void
 N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 {
@@ -206,7 +206,7 @@ N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 		t = i, i = yi, yi = t;
 	}
 	N(multiply)(p->long_->n, lanes, r, i, p->spectrum);
-	turned = N(stages)(p->long_, lanes, i, r, yi, yr);       /* backward: real and imaginary parts are exchanged */
+	turned = N(stages)(p->long_, lanes, i, r, yi, yr);       /* backward: exchanges real and imaginary parts */
 	*xr = turned ? yr : r;
 	*xi = turned ? yi : i;
 	N(multiply)(p->n, lanes, *xr, *xi, p->chirp);
@@ -214,11 +214,11 @@ N(transform)(const Plan *p, int64_t lanes, T **xr, T **xi, T *yr, T *yi)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Some lines. at: offset of each. step: stride of elements. part: distance of the imaginary from the real part.
+/* Some lines. at: offset of each line. step: stride of elements. part: distance of the imaginary from the real part.
  * apart: distance of lines, or 0 if it varies. */
 typedef struct N(Side) { int64_t at[LANES], some, lanes, step, part, apart; } N(Side);
 
-/* Are they whole squares of adjacent pairs, which vectors can transpose? */
+/* Whether the lines are whole squares of adjacent pairs, which vectors can transpose. */
 static bool
 N(in_squares)(const N(Side) *s)
 {
@@ -282,8 +282,8 @@ N(store)(const N(Side) *s, T *y, int64_t n, N(Parts) from)
 	}
 }
 
-/* Converts the transform z of h pairs to the h + 1 elements of the transform of reals. backward: converts them back,
- * times 2. */
+/* Converts the transform z of h pairs to the h + 1 elements of the transform of reals. If forward is false, converts
+ * them back, times 2. */
 INLINE void
 N(split)(const Lines *g, int64_t lanes, N(Parts) z, N(Parts) y, bool forward)
 {
@@ -299,7 +299,7 @@ N(split)(const Lines *g, int64_t lanes, N(Parts) z, N(Parts) y, bool forward)
 			const T er = (z.re[a + l] + z.re[b + l]) * half, ei = (z.im[a + l] - z.im[b + l]) * half;
 			const T fr = (z.re[a + l] - z.re[b + l]) * half, fi = (z.im[a + l] + z.im[b + l]) * half;
 
-			/* forward: e - i w f; back: e + i f / w */
+			/* forward: e - i w f; backward: e + i f / w */
 			y.re[l] = er + (fr * d + fi * c);
 			y.im[l] = ei - (fr * c - fi * d);
 		}
@@ -315,8 +315,8 @@ N(split_lanes)(const Lines *g, N(Parts) z, N(Parts) y, bool forward)
 		N(split)(g, 1, z, y, forward);
 }
 
-/* Returns the lines from `first` on. reals: numbers are real, not pairs. more: whether there is one more element than
- * in the plan, as in spectra of reals. */
+/* Returns the lines from `first` on. reals: whether numbers are real and not pairs. more: whether there is one more
+ * element than in the plan, as in spectra of reals. */
 static N(Side)
 N(side)(const Lines *g, int64_t first, bool reals, bool more)
 {
@@ -336,14 +336,14 @@ N(side)(const Lines *g, int64_t first, bool reals, bool more)
 	return s;
 }
 
-/* Transforms the lines from `first` on that are computed together. room: four arrays. */
+/* Transforms the lines from `first` on that are computed together. `room` has four arrays. */
 static void
 N(run_some)(const Lines *g, int64_t first, T *room)
 {
 	const Plan *p = g->plan;
 	const bool from_real = g->kind == LINES_FROM_REAL, to_real = g->kind == LINES_TO_REAL;
 	const N(Side) in = N(side)(g, first, from_real, to_real), out = N(side)(g, first, to_real, from_real);
-	/* APART: avoids arrays that map to the same cache sets */
+	/* APART avoids arrays that map to the same cache sets. */
 	const int64_t size = g->room * g->lanes + APART, n = p->n + to_real;
 	N(Parts) x = { room, room + size }, y = { room + 2 * size, room + 3 * size };
 
@@ -351,7 +351,7 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 		memset(room, 0, sizeof(T) * 4 * size);
 	N(load)(&in, g->x, n, x);
 	if (to_real) {
-		/* the first element, and the last one of a real signal's spectrum, are real */
+		/* The first element, and the last one of a real signal's spectrum, are real. */
 		memset(x.im, 0, sizeof(T) * g->lanes);
 		memset(x.im + p->n * g->lanes, 0, sizeof(T) * g->lanes);
 		N(split_lanes)(g, x, y, false);
@@ -370,7 +370,7 @@ N(run_some)(const Lines *g, int64_t first, T *room)
 	N(store)(&out, g->y, p->n + from_real, x);
 }
 
-/* Sets elements from `kept` on to the conjugates of elements n - k. inner: numbers of an element. */
+/* Sets elements from `kept` on to the conjugates of elements n - k. An element has `inner` numbers. */
 static void
 N(mirror)(T *restrict to, const T *restrict from, int64_t kept, int64_t n, int64_t inner)
 {
@@ -415,7 +415,7 @@ N(run_lines)(void *arg, int64_t begin, int64_t end)
 
 /* ---- plans ---------------------------------------------------------------------------------------------------- */
 
-/* Returns n pairs exp(-2 pi i k / whole), k < n. Null if there is no memory. Mirrors those of the first eighth,
+/* Returns n pairs exp(-2 pi i k / whole), k < n. Null if memory is exhausted. Mirrors the roots of the first eighth,
  * quarter or half of a turn. */
 static T *
 N(roots)(RtCx *cx, int64_t n, int64_t whole)
@@ -440,7 +440,8 @@ N(roots)(RtCx *cx, int64_t n, int64_t whole)
 
 static Plan *N(plan)(RtCx *, int64_t n);
 
-/* Plans Bluestein's algorithm: products with a chirp, exp(-pi i k k / n), and with the spectrum of its conjugate. */
+/* Makes the plan of Bluestein's algorithm: products with a chirp, exp(-pi i k k / n), and with the spectrum of its
+ * conjugate. */
 static bool
 N(plan_chirp)(RtCx *cx, Plan *p)
 {
@@ -457,7 +458,7 @@ N(plan_chirp)(RtCx *cx, Plan *p)
 		return false;
 	memset(re, 0, 4 * m * sizeof(T));
 	im = re + m;
-	/* square: k k modulo 2 n */
+	/* square is k k modulo 2 n. */
 	for (int64_t k = 0, square = 0; k < p->n; square = (square + 2 * k + 1) % (2 * p->n), k++) {
 		const double angle = -PI * (double)square / (double)p->n;
 		const int64_t other = k ? m - k : 0;

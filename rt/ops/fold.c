@@ -1,17 +1,16 @@
 /* rt/ops/fold.c - the engine of reductions
  *
- * Kept and folded dims are coalesced separately.  If folded dims are innermost, results are computed one at a time from
- * blocks of elements.  If a kept dim is innermost, up to FOLD_WIDTH adjacent results are computed together, FOLD_ROWS
- * folded elements at a time, so that memory is read in order.  Blocks are cast to the compute type, or read in place if
- * they have it.  Parts of the result are computed in parallel.
- */
+ * Kept and folded dims are coalesced separately. If folded dims are innermost, results are computed one at a time from
+ * blocks of elements. If a kept dim is innermost, up to FOLD_WIDTH adjacent results are computed together, FOLD_ROWS
+ * folded elements at a time, so that memory is read in order. Blocks are cast to the compute type, or read in place if
+ * they have it. Parts of the result are computed in parallel. */
 #include <string.h>
 
 #include "reduce.h"
 
 enum { ELEM_MAX = 16 };
 
-typedef struct Axes {             /* innermost first */
+typedef struct Axes {             /* A set of dims, innermost first. */
 	int     n;
 	int64_t dims[RT_MAX_RANK];
 	int64_t stride[RT_MAX_RANK];      /* strides in bytes */
@@ -22,8 +21,8 @@ typedef struct Job {
 	const Reduce *reduce;
 	Axes    kept, folded;
 	int64_t width;            /* number of adjacent results folded together */
-	bool    lying;            /* elements need no cast and have runs that are worth a call */
-	bool    whole;            /* Reduce.whole applies: see is_whole */
+	bool    lying;            /* whether elements need no cast and have runs that are long enough for a call */
+	bool    whole;            /* whether Reduce.whole applies: see folds_whole */
 } Job;
 
 int
@@ -79,7 +78,7 @@ reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 		int k = rt_dim(cx, d[i], in->ndim);
 		if (k < 0)
 			return RT_ERROR;
-		if (in->dims[k] == 0)                 /* a dim of a list is named as given */
+		if (in->dims[k] == 0)                 /* the message numbers a dim of a list as the caller did */
 			return rt_raise(cx, "%s: Expected reduction dim %lld to have non-zero size.", name,
 					dim.tag == RT_LIST ? (long long)d[i] : (long long)k);
 	}
@@ -130,7 +129,7 @@ axes_seek(const Axes *a, int64_t at, int64_t *index)
 	return p;
 }
 
-/* Advances by n elements of the innermost dim, up to its end at most.  Returns the change of the offset. */
+/* Advances by n elements of the innermost dim, at most to its end. Returns the change of the offset. */
 static int64_t
 axes_step(const Axes *a, int64_t n, int64_t *index)
 {
@@ -237,7 +236,8 @@ store_folded(const Job *j, const FoldState *s, int64_t at, int64_t width)
 	}
 }
 
-/* Folds `width` results from `base` on, at index[] of the kept dims.  Returns the base of the next result. */
+/* Folds `width` results from `base` on, at index[] of the kept dims. Returns the address of the next result's
+ * elements. */
 static const char *
 fold_some(const Job *j, FoldState *s, const char *base, int64_t *index, int64_t width)
 {
@@ -283,7 +283,8 @@ fold_part(void *arg, int64_t begin, int64_t end)
 
 RT_SMALL
 
-/* Can Reduce.whole compute it?  All elements of a result are in one tile, and the result needs no cast. */
+/* Whether Reduce.whole can compute the results. Requires that all elements of a result are in one tile, and that the
+ * result needs no cast. */
 static bool
 folds_whole(const Job *j)
 {

@@ -14,7 +14,7 @@ type_of_number(IValue v)
 	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
 }
 
-/* Stores a number or a tensor of one element at p.  Rounds floats to the default dtype first, as torch.tensor does in
+/* Stores a number or a tensor of one element at p. Rounds floats to the default dtype first, as torch.tensor does in
  * TorchScript. */
 static void
 store_number(RtDtype d, char *p, IValue v)
@@ -36,7 +36,8 @@ store_number(RtDtype d, char *p, IValue v)
 	}
 }
 
-/* options: dtype, device, requires_grad (if there is one).  The number has to fit its own type, whatever the dtype. */
+/* Makes a tensor from a number. options: dtype, device, requires_grad (if there is one). The number must fit its own
+ * type, whatever the dtype. */
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 {
@@ -205,7 +206,8 @@ KERNEL(polar, from_parts(cx, polar_block, in, out))
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the greatest class of a contiguous int64 tensor.  Raises for negative ones, and if n >= 0 for classes >= n. */
+/* Finds the greatest class of a contiguous int64 tensor. Raises an error for negative classes, and, if n >= 0, for
+ * classes >= n. */
 static int
 check_classes(RtCx *cx, const RtTensor *t, int64_t n, int64_t *most)
 {

@@ -1,14 +1,13 @@
 /* rt/ops/gemm.c - products of matrices
  *
- * Large float and double products pack B into panels [n / width][k][width].  A tile of R rows by two vectors is
- * accumulated in registers over all of k, with elements of A broadcast from memory.  Rows are blocked so that A stays
- * in the second-level cache while B's panels stream by.  The tile is compiled for each instruction set of the processor
- * family (tile.h) and chosen at run time, so that a program built for the baseline still multiplies fast.  With few
- * rows B is read in place: packing would cost as much as the product.  Integers and small products are three plain
- * loops.  Complex products are computed as real ones.
+ * Large float and double products pack B into panels [n / width][k][width]. A tile of R rows by two vectors is
+ * accumulated in registers over all of k, with elements of A broadcast from memory. Rows are blocked so that A stays in
+ * the second-level cache while B's panels stream by. The tile is compiled for each instruction set of the processor
+ * family (tile.h) and chosen at run time, so that a program built for the baseline still multiplies fast. With few rows
+ * B is read in place, because packing would cost as much as the product. Integers and small products are three plain
+ * loops. Complex products are computed as real ones.
  *
- * Invariant: every element of C is written, even if k is 0, unless sums are added to it.
- */
+ * Invariant: every element of C is written, even if k is 0, unless the product is added to C. */
 #include "gemm.h"
 #include "vturn.h"
 
@@ -21,7 +20,7 @@
 		c[j] += v * b[j]
 
 RT_FAST
-/* Integers wrap around. */
+/* Adds v times a row of b to c. Integers wrap around. */
 static void
 add_row_i64(uint64_t *restrict c, uint64_t v, const uint64_t *restrict b, int64_t n)
 {
@@ -93,11 +92,11 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 
 enum {
 	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
-	/* products in one partial sum; adding partial sums has less rounding error */
+	/* number of products in a partial sum; adding partial sums reduces rounding errors */
 	RUN_F32 = 320, RUN_F64 = 64,
 };
 
-/* Bytes of the widest vectors that this processor has and tiles are compiled for */
+/* Returns the number of bytes of the widest vectors that this processor has and tiles are compiled for. */
 static int
 vector_bytes(void)
 {
@@ -112,7 +111,7 @@ gemm_vector_bytes(RtCx *cx)
 	return cx->vector_bytes;
 }
 
-/* The widest tiles that the program has and that run here.  Null: none. */
+/* Returns the widest tiles that the program has and that run on this processor. Null if there are none. */
 static const RtTiles *
 best_tiles(RtCx *cx)
 {
@@ -125,14 +124,14 @@ best_tiles(RtCx *cx)
 
 typedef struct Tiled {
 	const Product *product;
-	Tile *tile, *row;            /* row: one row by several adjacent panels of B, or null */
-	int rows, width;             /* width: elements of a panel's row */
-	int64_t run;                 /* products of a partial sum */
-	int64_t bytes, panels, groups, step;     /* step: bytes between panels */
+	Tile *tile, *row;            /* row: tile for one row and several adjacent panels of B; null if there is none */
+	int rows, width;             /* width: number of elements in a panel's row */
+	int64_t run;                 /* number of products in a partial sum */
+	int64_t bytes, panels, groups, step;     /* step: distance of panels in bytes */
 	char *packed;
 } Tiled;
 
-/* Packs a panel of floats whose columns are contiguous in B, by transposing squares in registers. */
+/* Packs a panel of floats whose columns are contiguous in B. Transposes squares in registers. */
 static void
 turn_panel(const Product *p, int64_t width, char *to, const char *from)
 {
@@ -246,7 +245,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	return RT_OK;
 }
 
-/* Is it few rows by a transposed matrix?  Such products are computed as dot products. */
+/* Whether the product is computed as dot products: few rows by a transposed matrix. */
 static bool
 is_dots(RtDtype dtype, const Product *p)
 {
@@ -255,7 +254,7 @@ is_dots(RtDtype dtype, const Product *p)
 	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->m * p->n <= FEW_ELEMENTS;
 }
 
-/* Makes a real matrix b of the complex matrix B: two rows for each row, (re, im) and (-im, re).  The real product of
+/* Makes a real matrix b from the complex matrix B: each row becomes two, (re, im) and (-im, re). The real product of
  * A's pairs (re, im) and b is the complex product. */
 #define PAIRS(T) \
 	for (int64_t k = 0; k < p->k; k++) \

@@ -1,4 +1,4 @@
-/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c change a copy of it and make a view with that */
+/* rt/ops/geom.h - a tensor's geometry by value. view.c and part.c change a copy of it and make a view from the copy. */
 #ifndef RT_OPS_GEOM_H
 #define RT_OPS_GEOM_H
 
@@ -13,7 +13,7 @@ typedef struct Geom {
 	int64_t offset;
 } Geom;
 
-/* A tensor of this geometry over another one's storage. */
+/* Returns a tensor of this geometry over another one's storage. */
 static inline RtTensor *
 geom_over(RtCx *cx, const RtTensor *t, RtDtype dtype, const Geom *g)
 {
@@ -32,9 +32,9 @@ geom_of(const RtTensor *t)
 	return g;
 }
 
-typedef struct ViewPart { int dim; int64_t start, step; bool gone; } ViewPart;   /* gone: the dim is dropped */
+typedef struct ViewPart { int dim; int64_t start, step; bool gone; } ViewPart;   /* gone: whether the dim is dropped */
 
-/* A view of base with this geometry.  part: the dim that was cut.  Null if no dim was. */
+/* Returns a view of base with this geometry. `part` describes the dim that was cut. It is null if no dim was cut. */
 RtTensor *view_of(RtCx *, RtTensor *base, const Geom *, const ViewPart *part);
 
 static inline int
@@ -55,7 +55,7 @@ give_cut(RtCx *cx, RtTensor *base, const Geom *g, ViewPart part, IValue *out)
 	return RT_OK;
 }
 
-/* Ends a kernel with the view r, whose RT_BITS are set to those of flags. */
+/* Ends a kernel with the view r as its result. Sets r's RT_BITS to those of flags. */
 static inline int
 give_with_bits(RtCx *cx, RtTensor *r, unsigned flags, IValue *out)
 {

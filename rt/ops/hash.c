@@ -1,8 +1,7 @@
 /* rt/ops/hash.c - hash(x), with PyTorch's values
  *
- * Ints are their own hash; text and floats go through MurmurHash64A, as in libstdc++; tuples combine their parts'
- * hashes.
- */
+ * Ints are their own hash. Text and floats are hashed by MurmurHash64A, as in libstdc++. Tuples combine their parts'
+ * hashes. */
 #include <string.h>
 
 #include "kernel.h"

@@ -10,20 +10,20 @@
 
 #include <float.h>
 
-enum { STEPS = 30 };             /* most steps, divided by n */
+enum { STEPS = 30 };             /* largest number of steps, divided by n */
 
 typedef struct Tridiagonal {
 	int64_t n;
 	double *d, *e;           /* the diagonal; the subdiagonal */
-	double *z;               /* (n, n): row i is a vector; null if vectors are not wanted */
-	/* epsilon and least normal number of the matrix's original type, on which the number of steps depends */
+	double *z;               /* (n, n): row i is a vector; null if vectors are not requested */
+	/* epsilon and smallest normal number of the matrix's original type, on which the number of steps depends */
 	double ulp, least;
 } Tridiagonal;
 
 /* ---- reduction --------------------------------------------------------------------------------------------------- */
 
-/* Computes the reflection 1 - tau v v* of x (n elements, `step` apart; element `head` first) to a real multiple of
- * the head's unit vector. Returns the multiple. x becomes v. */
+/* Computes the reflection 1 - tau v v* of x (n elements, `step` apart; element `head` first) that maps it to a real
+ * multiple of the head's unit vector. Returns the multiple. x becomes v. */
 static double
 reflect_to_head(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 {
@@ -45,7 +45,8 @@ reflect_to_head(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 	return beta;
 }
 
-/* Subtracts v w* + w v* from the n by n block at a (rows ld apart): the reflection applied from both sides. */
+/* Subtracts v w* + w v* from the n by n block at a, whose rows are ld apart. This applies the reflection from both
+ * sides. */
 static void
 change(Z *a, int64_t ld, Reflection r, Z *w)
 {
@@ -68,7 +69,7 @@ change(Z *a, int64_t ld, Reflection r, Z *w)
 			a[i * ld + j] -= mul(v[i * step], conj(w[j])) + mul(w[i], conj(v[j * step]));
 }
 
-/* Reduces a to t's d and e. The reflections stay in a's columns: below the diagonal, or above it if `upper`. */
+/* Reduces a to t's d and e. The reflections are stored in a's columns: below the diagonal, or above it if `upper`. */
 static void
 tridiagonalise(Z *a, bool upper, Tridiagonal *t, Z *tau, Z *w)
 {
@@ -137,7 +138,8 @@ turn(Tridiagonal *t, int64_t j, double c, double s)
 	}
 }
 
-/* Diagonalizes rows i and i + 1. The eigenvalue of larger magnitude comes first; (cs, sn) is its vector. */
+/* Diagonalizes rows i and i + 1. The eigenvalue of larger magnitude becomes the first one, and (cs, sn) is its
+ * vector. */
 static void
 two_by_two(Tridiagonal *m, int64_t i, double *cs, double *sn)
 {
@@ -179,7 +181,7 @@ negligible(const Tridiagonal *t, int64_t i)
 static void
 implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 {
-	/* the element of e between i and i - down is e[i + off] */
+	/* The element of e between i and i - down is e[i + off]. */
 	const int64_t down = m > l ? -1 : 1, off = m > l ? 0 : -1;
 	double *d = t->d, *e = t->e, p = d[l], g = (d[l - down] - p) / (2 * e[l + off]), s = 1, c = 1;
 
@@ -202,7 +204,7 @@ implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 	e[l + off] = g;
 }
 
-/* Diagonalizes the block from l to `end`; l is its smaller end. Returns false after too many steps. */
+/* Diagonalizes the block from l to `end`. l is its smaller end. Returns false after too many steps. */
 static bool
 diagonalise(Tridiagonal *t, int64_t l, int64_t end, int64_t *steps)
 {

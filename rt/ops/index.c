@@ -1,21 +1,20 @@
 /* rt/ops/index.c - indexing by tensors: x[i, :, j], x[mask], and writes through it
  *
- * An Indexing is made from (self, indices): masks become one vector of positions per dim that they cover, all
- * vectors are broadcast to one shape B, and every position of B becomes one byte offset into self, checked once.  The
- * result's dims are  before x B x after,  the dims that are not indexed around the indexed ones; when those
- * are not neighbours, B comes first.  Reading and writing are then block moves between result and self.
- */
+ * An Indexing is made from (self, indices). Masks become one vector of positions for each dim that they cover. All
+ * vectors are broadcast to one shape B. Every position of B becomes one byte offset into self, which is checked once.
+ * The result's dims are  before x B x after,  where before and after are the dims around the indexed ones. If the
+ * indexed dims are not adjacent, B comes first. Reading and writing are then block moves between result and self. */
 #include "scatter.h"
 
 RT_FAST
 
 typedef struct Indexing {
-	int      n;                        /* index vectors */
-	RtTensor *at[RT_MAX_RANK];         /* int64, any shape that broadcasts to B */
+	int      n;                        /* number of index vectors */
+	RtTensor *at[RT_MAX_RANK];         /* index vectors: int64, of any shape that broadcasts to B */
 	int      dim[RT_MAX_RANK];         /* dim of self that at[i] indexes */
-	Geom     before, b, after;         /* parts of the result's dims; strides are self's, in bytes; b has none */
+	Geom     before, b, after;    /* parts of the result's dims; strides are self's, in bytes; b has no strides */
 	int64_t  nb;
-	int64_t *offset;                   /* (nb) bytes */
+	int64_t *offset;                   /* (nb) offsets in bytes */
 } Indexing;
 
 static const char *const DTYPES = "tensors used as indices must be long, byte or bool tensors";
@@ -55,7 +54,7 @@ add_mask(RtCx *cx, const RtTensor *self, RtTensor *mask, int dim, int position, 
 		x->at[x->n++] = t;
 	}
 	if (mask->ndim == 0) {
-		/* x[True]: a new leading dim of 1, x[False]: of 0; as an index vector over no dim. */
+		/* x[True] adds a leading dim of 1, and x[False] one of 0. It is an index vector over no dim. */
 		x->dim[x->n] = -1;
 		x->at[x->n] = temp_new(cx, RT_i64, 1, &n);
 		if (!x->at[x->n])
@@ -171,7 +170,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 	return RT_OK;
 }
 
-/* Computes the dims of self[indices], and the offsets if there is data. */
+/* Computes the dims of self[indices], and, if there is data, the offsets. */
 static int
 indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geom *result)
 {
@@ -194,11 +193,11 @@ indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geo
 typedef struct IndexRun {
 	const Indexing *indexing;
 	char *self, *other;      /* other: contiguous, with the result's dims */
-	int64_t bytes, block;    /* bytes of an element, of the `after` dims in other */
-	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
-	bool plain;              /* the after dims are contiguous in self too */
+	int64_t bytes, block;    /* number of bytes of an element, and of the `after` dims in other */
+	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the `after` dims, in bytes */
+	bool plain;              /* whether the `after` dims are contiguous in self, too */
 	bool write;
-	const Combine *combine;        /* operation that combines old and new value; null: stores the new value */
+	const Combine *combine;        /* operation that combines old and new value; null to store the new value */
 } IndexRun;
 
 static void
@@ -263,14 +262,15 @@ index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool w
 	run.block = whole;
 	if (n == 0 || whole == 0)
 		return;
-	/* Two positions may be the same element: writes do not run in parallel. */
+	/* Two positions may be the same element, so writes do not run in parallel. */
 	if (write)
 		index_range(&run, 0, n);
 	else
 		rt_parallel(cx, n, 1 + 65536 / whole, index_range, &run);
 }
 
-/* Strides of the result: those of an elementwise result of self, without its indexed dims, and the indices. */
+/* Computes the strides of the result. They are those of an elementwise operator on the indices and on self without its
+ * indexed dims. */
 static int
 lay_out(RtCx *cx, RtTensor *self, const Indexing *x, Geom *result)
 {
@@ -324,7 +324,7 @@ rt_index_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(index_Tensor_hacked_twin, rt_index_Tensor(cx, in, out))
 
-/* Is it a fill with one value at one mask, ATen's masked_fill_? */
+/* Whether this is a fill with one value at one mask, which is ATen's masked_fill_. */
 static bool
 is_fill(const IValue *in)
 {
@@ -340,7 +340,7 @@ is_fill(const IValue *in)
 	return n == 1 && masks && !in[3].u.i && rt_numel(in[2].u.t) == 1;
 }
 
-/* Raises if self is written in place and overlaps the values or the indices. */
+/* Raises an error if self is written in place and overlaps the values or the indices. */
 static int
 check_put(RtCx *cx, const IValue *in, const RtTensor *self)
 {

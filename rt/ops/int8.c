@@ -1,8 +1,8 @@
 /*
- * Convolutions and products of 8-bit integers (vint8.h): what specialized code makes of quantized layers
- * (opt/special/quantforms.c), where it has no kernel of its own for them.
+ * Convolutions and products of 8-bit integers (vint8.h). Specialized code computes quantized layers by them
+ * (opt/special/quantforms.c) if it has no kernel of its own.
  *
- * Activations are the integers of quantized tensors, uint8 or int8; weights have no zero point.
+ * Activations are the integers of quantized tensors, uint8 or int8. Weights have no zero point.
  */
 #include "quant.h"
 
@@ -35,7 +35,7 @@ run_units(void *arg, int64_t begin, int64_t end)
 	vi_conv(begin, end, &l->v, l->x, &l->w, l->y, scratch);
 }
 
-enum { GRAIN = 1 << 20 };        /* least multiplications that are worth a thread */
+enum { GRAIN = 1 << 20 };        /* smallest number of multiplications that a thread is worth */
 
 static int
 run_product(RtCx *cx, Launch *l)
@@ -51,7 +51,7 @@ run_product(RtCx *cx, Launch *l)
 	return cx->status;
 }
 
-/* Packs w and runs the kernel.  scale and bias, if any, are floats of all channels. */
+/* Packs w and runs the kernel. scale and bias are floats for all channels; they are not used for sums. */
 static int
 launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 {
@@ -129,7 +129,7 @@ set_windows(RtCx *cx, ViConv *v, const RtTensor *x, const RtTensor *w, const IVa
 	return RT_OK;
 }
 
-/* Makes the result of a convolution and the channels-last x.  by: stride, padding, dilation, groups. */
+/* Makes the result of a convolution, and x with channels last. by: stride, padding, dilation, groups. */
 static int
 open_conv(RtCx *cx, Launch *l, RtTensor *x, const RtTensor *w, const IValue by[4], RtDtype dtype, IValue *out)
 {
@@ -163,7 +163,7 @@ open_conv(RtCx *cx, Launch *l, RtTensor *x, const RtTensor *w, const IValue by[4
 	return RT_OK;
 }
 
-/* x, w, scale, bias, x_zero, stride, padding, dilation, groups, zero, low, high */
+/* Arguments: x, w, scale, bias, x_zero, stride, padding, dilation, groups, zero, low, high. */
 int
 rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -178,7 +178,7 @@ rt_prim_conv_int8(RtCx *cx, const IValue *in, IValue *out)
 	return launch(cx, &l, w, scale, bias);
 }
 
-/* x, w, scale, bias, x_zero, zero, low, high */
+/* Arguments: x, w, scale, bias, x_zero, zero, low, high. */
 int
 rt_prim_linear_int8(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -283,7 +283,7 @@ set_sums(ViConv *v, const RtTensor *x, const RtTensor *zero)
 	v->x_zero = (int32_t)rt_load_f64((RtDtype)zero->dtype, rt_data(zero)) + (v->flip ? 128 : 0);
 }
 
-/* Integers, those of the weights, the zero point of the first */
+/* Arguments: integers, integers of the weights, zero point of the first. */
 int
 rt_prim_linear_sums(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -310,7 +310,7 @@ rt_prim_linear_sums(RtCx *cx, const IValue *in, IValue *out)
 	return launch(cx, &l, w, NULL, NULL);
 }
 
-/* x, w, x_zero, stride, padding, dilation, groups */
+/* Arguments: x, w, x_zero, stride, padding, dilation, groups. */
 int
 rt_prim_conv_sums(RtCx *cx, const IValue *in, IValue *out)
 {

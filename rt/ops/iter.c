@@ -1,17 +1,17 @@
 /* rt/ops/iter.c - the element iterator: presents operands of any dtype and strides as blocks of a few compute types
  *
- * Dims are sorted by the strides of the first operand and coalesced.  Elements are numbered in that order.  A part (a
- * range of numbers) is processed in blocks of at most RT_BLOCK.  Each input's block is gathered and cast to a buffer,
- * the block function runs on plain arrays, and each output's buffer is cast and scattered.  A contiguous operand of the
- * compute type is used in place.  An operand with all strides 0 fills its buffer once.  If rows (of the innermost dim)
- * are long and some operand has to be gathered, blocks end with rows: then operands with contiguous rows are used in
- * place, too.
- */
+ * Dims are sorted by the strides of the first operand and coalesced. Elements are numbered in that order. A part (a
+ * range of numbers) is processed in blocks of at most RT_BLOCK elements. Each input's block is gathered and cast to a
+ * buffer, the block function runs on plain arrays, and each output's buffer is cast and scattered. A contiguous operand
+ * of the compute type is used in place. An operand with all strides 0 fills its buffer once. If rows (along the
+ * innermost dim) are long and some operand must be gathered, blocks end at the ends of rows. Then operands with
+ * contiguous rows are used in place, too. */
 #include "kernel.h"
 
 enum { GRAIN = 32768, ELEM_MAX = 16, ROW = RT_BLOCK / 8 };
 
-/* Is dim i inside dim j?  The first operand with different strides decides; otherwise the order is kept. */
+/* Whether dim i is inside dim j. The first operand with different strides decides. If there is none, the order is
+ * kept. */
 static bool
 is_inside(const RtIter *it, int i, int j)
 {
@@ -44,7 +44,7 @@ sort_dims(RtIter *it)
 			swap_dims(it, j, j - 1);
 }
 
-/* Can dim i be merged into dim o, for every operand? */
+/* Whether dim i can be merged into dim o for every operand. */
 static bool
 continues(const RtIter *it, int o, int i)
 {
@@ -109,7 +109,7 @@ rt_iter_init(RtIter *it, int n, int nout, RtTensor *const *operand, const RtDtyp
 
 RT_FAST
 
-/* Elements [at, at + n) of an operand, as an array of type `as` */
+/* Elements [at, at + n) of an operand, as an array of type `as`. */
 typedef struct Part { RtDtype as; char *array; int64_t at, n; } Part;
 
 /* Casts between the operand's memory and the array, one run of the innermost dim at a time. */
@@ -169,7 +169,7 @@ typedef struct Run {
 	void         *arg;
 } Run;
 
-/* Are the elements contiguous in the iterator's order? */
+/* Whether the elements are contiguous in the iterator's order. */
 static bool
 lies_in_order(const RtIter *it, const RtOperand *o)
 {
@@ -195,13 +195,13 @@ operand_kind(const RtIter *it, const RtOperand *o, bool input)
 
 RT_SMALL
 
-/* State of an operand in run_rows: current address and buffer.  If `same` is not null, the buffer has `filled` copies
- * of the element at that address. */
+/* State of an operand in run_rows: current address and buffer. If `same` is not null, the buffer has `filled` copies of
+ * the element at that address. */
 typedef struct RowOperand {
 	const RtOperand *operand;
 	char       *p, *buffer, *same;
 	int64_t     filled;
-	bool        there;       /* rows are contiguous and of the compute type */
+	bool        there;       /* whether rows are contiguous and of the compute type */
 } RowOperand;
 
 static void
@@ -229,7 +229,7 @@ run_rows(const Run *run, int64_t begin, int64_t end)
 	const RtIter *it = run->it;
 	int64_t index[RT_MAX_RANK], n;
 	RowOperand row[RT_ITER_MAX];
-	void *x[RT_ITER_MAX] = { 0 };            /* null: no operand, as map.c tests */
+	void *x[RT_ITER_MAX] = { 0 };            /* null for a missing operand, which map.c tests */
 
 	for (int k = 0; k < it->n; k++) {
 		const RtOperand *o = &it->op[k];

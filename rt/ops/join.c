@@ -1,16 +1,15 @@
 /* rt/ops/join.c - concatenation, stacking, repetition, roll, flip
  *
- * Every result is a fresh tensor filled block by block: rt_copy_into copies a view of an argument (with conversion)
- * into a view of the result.  Only cat of contiguous tensors and flip, whose source runs backwards, access memory
- * directly.
- */
+ * Every result is a new tensor that is filled block by block: rt_copy_into copies a view of an argument (with
+ * conversion) to a view of the result. Only cat of contiguous tensors, and flip, whose source runs backwards, access
+ * memory directly. */
 #include "dense.h"
 #include "geom.h"
 #include "quant.h"
 
 /* ---- cat, stack ------------------------------------------------------------------------------------------ */
 
-/* Empty 1-d tensors are skipped, whatever the rank of the others. */
+/* Whether cat skips the tensor. It skips empty 1-d tensors, whatever the rank of the others. */
 static bool
 is_skipped(const RtTensor *t)
 {
@@ -29,7 +28,8 @@ check_cat(RtCx *cx, const RtList *list, int *first, int *dim, int64_t wanted)
 		if (*first < 0 && !is_skipped(list->v[i].u.t))
 			*first = i;
 	}
-	*dim = *first < 0 ? 0 : rt_dim(cx, wanted, list->v[*first].u.t->ndim);     /* only empty vectors: any dim */
+	/* any dim, if there are only empty vectors */
+	*dim = *first < 0 ? 0 : rt_dim(cx, wanted, list->v[*first].u.t->ndim);
 	return *dim < 0 ? RT_ERROR : RT_OK;
 }
 
@@ -50,7 +50,7 @@ typedef struct CatRows {
 	RtTensor *r;
 	const RtList *list;
 	int dim;
-	int64_t inner, row;      /* bytes of one step along dim; of a whole row of the result */
+	int64_t inner, row;      /* number of bytes of one step along dim, and of a whole row of the result */
 } CatRows;
 
 static void
@@ -74,7 +74,7 @@ cat_rows(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* If all are contiguous and of the result's type, copies rows of bytes of one tensor after the other. */
+/* If all tensors are contiguous and of the result's type, copies their rows one after the other, as bytes. */
 static bool
 cat_contiguous(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 {
@@ -111,7 +111,8 @@ fill_cat(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 	return RT_OK;
 }
 
-/* Is it channels last by its strides (ATen's suggest_memory_format)?  A slice of such a tensor counts, too. */
+/* Whether the tensor is channels last by its strides (ATen's suggest_memory_format). A slice of such a tensor counts,
+ * too. */
 static bool
 only_channels_last(const RtTensor *t)
 {
@@ -120,7 +121,8 @@ only_channels_last(const RtTensor *t)
 	return dense_format(t, t->ndim, t->dims, strides) != NULL;
 }
 
-/* as: the result's strides.  Null: channels last if all operands are, otherwise contiguous. */
+/* Concatenates tensors. `as` has the result's strides. If it is null, the result is channels last if all operands are,
+ * and otherwise contiguous. */
 static int
 cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out)
 {
@@ -164,7 +166,7 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }
 
-/* The tensors, all quantized with the scale of the first.  Null: raised. */
+/* Returns the tensors, all quantized with the scale of the first one. Null if an error was raised. */
 static const RtList *
 alike(RtCx *cx, const RtList *list)
 {
@@ -179,7 +181,7 @@ rt_cat(RtCx *cx, const IValue *in, IValue *out)
 	return list ? cat(cx, list, in[1].u.i, NULL, out) : RT_ERROR;
 }
 
-/* Strides of a stack along dim d: those of a cat along d, with that dim split. */
+/* Computes the strides of a stack along dim d. They are those of a cat along d, with that dim split. */
 static void
 stack_strides(const RtList *list, int d, int64_t *strides)
 {
@@ -260,7 +262,7 @@ rt_repeat(RtCx *cx, const IValue *in, IValue *out)
 	}
 	r = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	/* Dim i of the result is split in (times, size): the source has stride 0 along the first. */
+	/* Dim i of the result is split in (times, size). The source has stride 0 along the first of these. */
 	to.offset = r->offset;
 	from.offset = t->offset;
 	for (int i = 0; i < n; i++) {
@@ -279,7 +281,7 @@ rt_repeat(RtCx *cx, const IValue *in, IValue *out)
 	return !part || !source ? RT_ERROR : rt_copy_into(cx, part, source);
 }
 
-/* [2, 0, 3] -> [0, 0, 2, 2, 2] */
+/* Repeats each index: [2, 0, 3] -> [0, 0, 2, 2, 2]. */
 int
 rt_repeat_interleave_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -319,7 +321,7 @@ rt_repeat_interleave_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Roll {
 	RtTensor *to, *from;
-	int n;                           /* number of rolled dims: at[i] by shift[i], less than its size */
+	int n;    /* number of rolled dims; at[i] is rolled by shift[i], which is less than its size */
 	const int *at;
 	const int64_t *shift;
 } Roll;
@@ -351,8 +353,8 @@ roll(RtCx *cx, const Roll *g, Geom to, Geom from, int i)
 	return RT_OK;
 }
 
-/* Reads n shifts along dims to shift[k] >= 0 along at[k], each dim once.  Skips empty dims.  Returns their number.  -1:
- * an error was raised. */
+/* Converts n shifts along dims to shifts shift[k] >= 0 along at[k], in which each dim occurs once. Skips empty dims.
+ * Returns the number of shifts. -1 if an error was raised. */
 static int
 roll_shifts(RtCx *cx, const RtTensor *t, int n, const int64_t *dims, int64_t *shift, int *at)
 {
@@ -418,8 +420,8 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 	return r ? roll(cx, &(Roll){ r, flat, 1, at, shift }, geom_of(r), geom_of(flat), 0) : RT_ERROR;
 }
 
-/* Does ATen flip by copies of whole lines?  It does if the dim whose elements are neighbours in r, and in t, is not
- * flipped.  Its kernel that reverses lines lacks 8-bit floats. */
+/* Whether ATen flips by copies of whole lines. It does if the dim whose elements are adjacent in r, and in t, is not
+ * flipped. Its kernel that reverses lines lacks 8-bit floats. */
 static bool
 flips_lines(const RtTensor *t, const RtTensor *r, uint64_t flipped)
 {

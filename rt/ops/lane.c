@@ -6,9 +6,9 @@ RT_FAST
 
 typedef struct Walk {
 	const Lanes *lanes;
-	int     n;                                    /* dims except the lane's, innermost first */
-	int64_t dims[RT_MAX_RANK], stride[3][RT_MAX_RANK];    /* bytes; input, results */
-	int64_t step[3];                              /* strides along the lane */
+	int     n;    /* number of dims except the lane's, which are ordered innermost first */
+	int64_t dims[RT_MAX_RANK], stride[3][RT_MAX_RANK];    /* strides in bytes of the input and of the results */
+	int64_t step[3];                              /* strides in bytes along the lane */
 	int64_t length;
 	char   *room;                                 /* buffers of one part */
 	bool    failed;
@@ -75,7 +75,7 @@ run_lanes(void *arg, int64_t begin, int64_t end)
 	rt_mem_back(x);
 }
 
-enum { SIDE = 64 };                      /* most lanes computed together */
+enum { SIDE = 64 };                      /* largest number of lanes that are computed together */
 
 /* Computes blocks [begin, end) of at most SIDE adjacent lanes. */
 static void
@@ -104,7 +104,7 @@ run_side(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Are lanes adjacent in the input and in the result? */
+/* Whether lanes are adjacent in the input and in the result. */
 static bool
 goes_side_by_side(const Walk *w)
 {

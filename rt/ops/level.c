@@ -1,4 +1,4 @@
-/* rt/ops/level.c - processor features that the operators of this level are compiled for, as words of cpu.c */
+/* rt/ops/level.c - the processor features that the operators of this level are compiled for, as words of cpu.c */
 #include "../rt.h"
 
 const char rt_ops_needs[] =

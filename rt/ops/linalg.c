@@ -1,14 +1,13 @@
-/* rt/ops/linalg.c - matrix products as operators: mm, bmm, matmul, linear, addmm and their kin
+/* rt/ops/linalg.c - matrix products as operators: mm, bmm, matmul, linear, addmm and similar ones
  *
- * Operands keep their strides and are cast to a compute type; gemm writes a dense array of it, on which alpha, beta and
- * bias are applied; then it is rounded once into the result's dtype.
- */
+ * Operands keep their strides and are cast to a compute type. gemm writes a dense array of that type, to which alpha,
+ * beta and bias are applied. Then it is rounded once to the result's dtype. */
 #include <string.h>
 
 #include "gemm.h"
 #include "scatter.h"
 
-/* A stack of matrices: the last two dims of t. */
+/* A stack of matrices, which are the last two dims of t. */
 typedef struct Stack {
 	RtTensor *t;             /* a tensor of the compute type */
 	int64_t row, col;        /* strides */
@@ -35,7 +34,8 @@ stack_of(RtCx *cx, RtTensor *t, Stack *s)
 	return RT_OK;
 }
 
-/* Raises if the dtypes differ, or are not supported and there is a product.  kernel: ATen's name */
+/* Raises an error if the dtypes differ, or if they are not supported and the product has elements. `kernel` is ATen's
+ * name. */
 static int
 check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 {
@@ -48,7 +48,7 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 	return RT_OK;
 }
 
-/* Raises if the dtypes of a product with an added tensor differ. */
+/* Raises an error if the dtypes of a product with an added tensor differ. */
 static int
 check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTensor *b)
 {
@@ -64,7 +64,7 @@ typedef struct Stacks {
 	int64_t m, n, k;
 } Stacks;
 
-/* Computes their product in c, a dense array of the compute type.  added: adds it to c. */
+/* Computes the product of two stacks in c, a dense array of the compute type. With `added`, adds it to c. */
 static int
 multiply_stacks(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, bool added)
 {
@@ -95,7 +95,7 @@ multiply_stacks(RtCx *cx, RtTensor *ta, RtTensor *tb, const Stacks *s, void *c, 
 	return RT_OK;
 }
 
-/* c = beta * self + alpha * c for n elements.  self null or beta 0: c = alpha * c. */
+/* Computes c = beta * self + alpha * c for n elements. If self is null or beta is 0, c = alpha * c. */
 static void
 scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
 {
@@ -153,13 +153,13 @@ scale_add_complex(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *s
 #undef EACH
 }
 
-/* The common form of these operators: r = beta * self + alpha * (a @ b).  a and b are stacks of matrices, r has dims
- * batch + (m, n). */
+/* The common form of these operators: r = beta * self + alpha * (a @ b). a and b are stacks of matrices, and r has the
+ * dims batch + (m, n). */
 typedef struct Sum {
-	RtTensor *self;          /* null, or broadcasts to r */
-	IValue alpha, beta;      /* None: 1 */
-	bool vector;             /* b is a vector */
-	bool after;              /* self is added to the finished sums; otherwise they begin with it */
+	RtTensor *self;          /* broadcasts to r; null if there is none */
+	IValue alpha, beta;      /* None for 1 */
+	bool vector;             /* whether b is a vector */
+	bool after;              /* whether self is added to the finished sums; otherwise the sums begin with it */
 } Sum;
 
 static float
@@ -230,7 +230,7 @@ rt_mm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, &(Stacks){ 0, NULL, dims[0], dims[1], a->dims[1] }, NULL);
 }
 
-/* Does self broadcast to dims? */
+/* Raises an error unless self broadcasts to dims. */
 static int
 check_expands(RtCx *cx, const RtTensor *self, int n, const int64_t *dims)
 {
@@ -247,7 +247,7 @@ check_expands(RtCx *cx, const RtTensor *self, int n, const int64_t *dims)
 	return RT_OK;
 }
 
-/* If beta is 0, only the type of self matters. */
+/* Returns the sum of an operator's arguments. If beta is 0, only the type of self matters. */
 static Sum
 sum_of(RtTensor *self, IValue beta, IValue alpha)
 {
@@ -257,8 +257,8 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	return (Sum){ none ? NULL : self, alpha, beta, false, false };
 }
 
-/* Checks that alpha and beta fit in the result's type.  Like PyTorch, checks neither if the result is empty or nothing
- * is summed.  With k 0, alpha is ignored. */
+/* Checks that alpha and beta fit in the result's type. Like PyTorch, checks neither if the result is empty or nothing
+ * is summed. If k is 0, alpha is ignored. */
 static int
 check_factors(RtCx *cx, Sum *sum, RtDtype dtype, int64_t elements, int64_t k)
 {
@@ -324,7 +324,7 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, NULL);
 }
 
-/* ---- grouped products: what experts do with the tokens that were sent to them ------------------------------------ */
+/* ---- grouped products: the layers of experts, for the tokens that were sent to each ------------------------------ */
 
 static RtTensor *
 group_part(RtCx *cx, const RtTensor *t, int64_t group, int dim, int64_t from, int64_t to)
@@ -361,7 +361,8 @@ check_grouped(RtCx *cx, const RtTensor *a, const RtTensor *b, const IValue *in, 
 	return check_types(cx, a, b, "addmm_impl_cpu_");
 }
 
-/* Group g of a 2d operand is its rows or columns from the end of group g - 1 to ends[g]; of a 3d one, matrix g. */
+/* Multiplies groups. Group g of a 2-d operand is its rows or columns from the end of group g - 1 to ends[g]. Group g of
+ * a 3-d operand is its matrix g. */
 int
 rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -378,7 +379,7 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, rt_dtype_or(in[4], (RtDtype)a->dtype), split ? 3 : 2,
 		      split ? dims : dims + 1, NULL);
 	RT_RESULT(cx, r, out[0]);
-	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* rows of no group */
+	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));    /* rows that are in no group */
 	for (int64_t g = 0; g < groups; g++) {
 		RtTensor *x, *w, *y;
 
@@ -412,14 +413,14 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, &(Stacks){ 1, dims, dims[1], dims[2], a->dims[2] }, &sum);
 }
 
-/* A view of matrix i of a batch. */
+/* Returns a view of matrix i of a batch. */
 static RtTensor *
 matrix(RtCx *cx, RtTensor *t, int64_t i)
 {
 	return rt_temp(cx, rt_tensor_view(cx, t, 2, t->dims + 1, t->strides + 1, t->offset + i * t->strides[0]));
 }
 
-/* Adds the products one by one: 8-bit floats are rounded after each, as ATen does it. */
+/* Adds the products one by one, because ATen rounds 8-bit floats after each. */
 static int
 add_each(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -434,7 +435,8 @@ add_each(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, out->u.t, sum.u.t);
 }
 
-/* The sum over the batch is one product: of the matrices a joined by columns and the matrices b joined by rows. */
+/* Computes the sum over the batch as one product: of the matrices of a joined by columns, and those of b joined by
+ * rows. */
 int
 rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -470,7 +472,7 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- with vectors ------------------------------------------------------------------------------------------------ */
 
-/* A view of t with a dim of size 1 inserted at d. */
+/* Returns a view of t with a dim of size 1 inserted at d. */
 static RtTensor *
 with_dim(RtCx *cx, RtTensor *t, int d)
 {
@@ -561,7 +563,7 @@ rt_outer(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- linear, matmul ---------------------------------------------------------------------------------------------- */
 
-/* r = t @ b for a matrix b: the rows of t in all batches are one matrix. */
+/* Computes r = t @ b for a matrix b. The rows of t in all batches are treated as one matrix. */
 static int
 rows_times(RtCx *cx, RtTensor *r, RtTensor *t, RtTensor *b, const Sum *sum)
 {
@@ -613,7 +615,7 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	return w ? rows_times(cx, r, t, w, bias ? &sum : NULL) : RT_ERROR;
 }
 
-/* Raises matmul's error that the rows of b are not the columns of a. */
+/* Raises matmul's error that b has another number of rows than a has columns. */
 static int
 mismatch(RtCx *cx, const RtTensor *a, const RtTensor *b)
 {
@@ -632,7 +634,8 @@ mismatch(RtCx *cx, const RtTensor *a, const RtTensor *b)
 		(long long)b->dims[b->ndim - 1]);
 }
 
-/* A vector on the left is a row, on the right a column.  The result lacks the dim that this adds. */
+/* Multiplies matrices or vectors. A vector on the left counts as a row, on the right as a column. The result lacks that
+ * dim. */
 int
 rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -49,7 +49,7 @@ reduced(RtCx *cx, RtTensor *r, const double *loss, int64_t n, int64_t reduction,
 
 typedef struct Nll {
 	RtTensor *self, *target, *weight;
-	int64_t   reduction, ignore, n, classes, inner;   /* self (n, classes, inner), target (n, inner) */
+	int64_t   reduction, ignore, n, classes, inner;   /* self is (n, classes, inner), target is (n, inner) */
 	const double *x, *w;
 	const int64_t *t;
 } Nll;
@@ -143,7 +143,8 @@ KERNEL(nll_loss_nd, nll(cx, in, 1, out))
 KERNEL(nll_loss_forward, nll(cx, in, 2, out))
 KERNEL(nll_loss2d_forward, nll(cx, in, 2, out))
 
-/* Arguments: grad_output, self, target, weight, reduction, ignore_index, total_weight, which is computed again. */
+/* Arguments: grad_output, self, target, weight, reduction, ignore_index, total_weight. The total weight is computed
+ * again. */
 int
 rt_nll_loss_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -225,8 +226,8 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 /* ---- multilabel margin ----------------------------------------------------------------------------------------- */
 
 /* Computes the loss of a row: the sum of max(0, 1 - (x[label] - x[other])) over labels and other classes, divided by
- * the number of classes. Labels end at the first -1. Sets is[c] to 1 for each label c. Returns false if one is out of
- * range. */
+ * the number of classes. Labels end at the first -1. Sets is[c] to 1 for each label c. Returns false if a label is out
+ * of range. */
 static bool
 multilabel_row(const double *x, const int64_t *label, int64_t classes, double *is, double *loss)
 {
@@ -285,7 +286,8 @@ rt_multilabel_margin_loss_forward(RtCx *cx, const IValue *in, IValue *out)
 
 typedef struct Ctc {
 	RtTensor *log_probs, *targets;
-	int64_t   steps, n, classes, blank, longest;   /* log_probs (steps, n, classes); longest target */
+	/* log_probs is (steps, n, classes); longest: length of the longest target */
+	int64_t   steps, n, classes, blank, longest;
 	bool      batched;
 	int64_t  *length, *target_length;              /* (n) */
 } Ctc;
@@ -368,7 +370,7 @@ log_add(double a, double b)
 	return top == -INFINITY ? top : top + log(exp(a - top) + exp(b - top));
 }
 
-/* Computes log_alpha (steps, 2 * labels + 1) of one sequence in alpha, with the row stride of the longest target.
+/* Computes log_alpha (steps, 2 * labels + 1) of one sequence in alpha. The row stride is that of the longest target.
  * Returns the loss. */
 static double
 ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha)
@@ -392,8 +394,8 @@ ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, 
 	return -(labels ? log_add(alpha[states - 1], alpha[states - 2]) : alpha[0]);
 }
 
-/* Computes the losses (n). alpha: states of the first sequence; the next one's are `apart` further on. apart 0: all
- * sequences use the same memory. */
+/* Computes the losses (n). alpha has the states of the first sequence; the states of the next sequence are `apart`
+ * elements further on. If apart is 0, all sequences use the same memory. */
 static int
 ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 {
@@ -415,7 +417,7 @@ ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 	return RT_OK;
 }
 
-/* Arguments behind the sequences: blank, reduction, zero_infinity. */
+/* Computes ctc_loss. The arguments after the sequences are blank, reduction, zero_infinity. */
 static int
 ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -446,7 +448,7 @@ ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(ctc_loss_IntList, ctc_loss(cx, in, out))
 KERNEL(ctc_loss_Tensor, ctc_loss(cx, in, out))
 
-/* Results: the losses, and log_alpha (n, steps, 2 * longest + 1), which is -inf if there is no state. */
+/* Results: the losses, and log_alpha (n, steps, 2 * longest + 1), which is -inf where there is no state. */
 int
 rt__ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/make.c - new tensors: constant values, ranges
  *
- * The arguments of all begin with a size or a tensor to be like and end with dtype, layout, device, pin_memory and
- * sometimes memory_format.  Only strided layouts are supported; a device argument means the program's own device.
- */
+ * The arguments of all these operators begin with a size, or with a tensor that the result is like. They end with
+ * dtype, layout, device, pin_memory and sometimes memory_format. Only strided layouts are supported. A device argument
+ * means the program's own device. */
 #include "block.h"
 #include "quant.h"
 
@@ -14,7 +14,8 @@ double sin(double);
 
 /* ---- sizes, types, formats ------------------------------------------------------------------------------ */
 
-/* Reads the size argument and returns its length.  -1: raised, as it is negative or too long. */
+/* Reads the size argument and returns its length. -1, with an error raised, if a size is negative or there are too
+ * many. */
 static int
 sizes(RtCx *cx, IValue list, int64_t *dims)
 {
@@ -42,14 +43,14 @@ only_strided(RtCx *cx, IValue layout)
 	return rt_int_or(layout, 0) == 0 ? RT_OK : rt_lacks(cx, "sparse tensors");
 }
 
-/* The default type of a tensor made of a number. */
+/* Returns the default dtype of a tensor made from a number. */
 static RtDtype
 number_type(IValue v)
 {
 	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
 }
 
-/* options: dtype, layout, ... */
+/* Makes a tensor filled with a value. options: dtype, layout, ... */
 static int
 filled(RtCx *cx, IValue size, RtDtype deflt, const IValue *options, const IValue *value, IValue *out)
 {
@@ -84,7 +85,7 @@ rt_ones(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(full, filled(cx, in[0], number_type(in[1]), in + 2, &in[1], out))
 
-/* `empty` gives zeros, so that a program's output never depends on old memory. */
+/* Makes a tensor of zeros, so that a program's output never depends on old memory. */
 int
 rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -105,9 +106,9 @@ rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill(cx, r, rt_int(0));
 }
 
-/* ---- like another ------------------------------------------------------------------------------------------- */
+/* ---- tensors like another one ------------------------------------------------------------------------------- */
 
-/* format: None or preserve keeps a dense permutation of dims. */
+/* Makes a tensor like t. format: None or preserve keeps a dense permutation of dims. */
 static int
 like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, IValue *out)
 {
@@ -182,16 +183,18 @@ KERNEL(new_empty_strided, strided(cx, in[1], in[2], type_or(in[3], (RtDtype)in[0
 
 enum { CHUNK = 512 };
 
-/* Elements start + i * step. Past the middle of a linspace they are counted from the end. */
+/* A range: elements start + i * step. Past the middle of a linspace, elements are counted from the end. */
 typedef struct Count {
 	bool    integer;
 	int64_t istart, istep;
 	double  start, step, end;
-	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; n if there are none */
-	double  base;              /* base of the powers; NaN if elements are not powers */
+	int64_t half, last;    /* elements from `half` on are end - (last - i) * step; half is n if there are none */
+	double  base;              /* base of the powers; NaN if the elements are no powers */
 	double  im_start, im_step;
-	int64_t block, blocked;    /* the first `blocked` elements are in blocks, each counted from its first element */
-	/* whether a block's first element and the distance from it are rounded to float; else the first is truncated */
+	/* the first `blocked` elements are in blocks of `block`; each element is computed from its block's first one */
+	int64_t block, blocked;
+	/* whether a block's first element, and the distance from it, are rounded to float; otherwise the first element
+	 * is truncated */
 	bool    single;
 } Count;
 
@@ -207,7 +210,7 @@ count_at(const Count *c, int64_t i)
 		(double)(int64_t)x + (double)(i - first) * c->step;
 }
 
-/* Stores element i, whose real part (of the power) is re. */
+/* Stores element i of a complex range. `re` is the real part, or the real part of the power. */
 static void
 count_complex(const Count *c, int64_t i, double re, double *to)
 {
@@ -265,7 +268,7 @@ is_finite(double x)
 	return x - x == 0;
 }
 
-/* Computes the number of steps from start to before end (arange), or to end (range, `closed`). */
+/* Computes the number of steps from start to before end (arange), or to end (range: `closed`). */
 static int
 steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, int64_t *n)
 {
@@ -305,7 +308,7 @@ arange(RtCx *cx, const Span *s, const IValue *options, IValue *out)
 		return RT_ERROR;
 	c.istart = rt_integer(start), c.istep = rt_integer(step);
 	c.start = rt_number(start), c.step = rt_number(step);
-	/* the size comes from the numbers as given, the elements from truncated ones */
+	/* The size follows from the numbers as given, the elements from truncated ones. */
 	if (c.integer && d != RT_i64 && !ints) {
 		Count f = c;
 		f.integer = false;
@@ -355,7 +358,7 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		a = (float)a;
 		b = (float)b;
 	}
-	/* truncation depends on blocks: those of ATen's vectors of 32 bytes */
+	/* Truncation depends on blocks, which are ATen's vectors of 32 bytes. */
 	if (base != base && rt_is_integral(d, true)) {
 		c.block = 32 / rt_dtypes[d].bytes;
 		c.blocked = n / (2 * c.block) * (2 * c.block);
@@ -394,7 +397,7 @@ KERNEL(eye_m, eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f3
 
 /* ---- positions in a triangle ------------------------------------------------------------------------------------- */
 
-/* Sets the columns [from, to) of a row that are in the triangle. */
+/* Sets the range of columns [from, to) of a row that are in the triangle. */
 static void
 triangle_row(bool upper, int64_t row, int64_t offset, int64_t cols, int64_t *from, int64_t *to)
 {

@@ -1,8 +1,8 @@
-/* rt/ops/map.c - the eager kernels of the pointwise rows
+/* rt/ops/map.c - the eager kernels of pointwise operators
  *
- * Each row of a family becomes a loop over plain arrays for each compute type of its domain, in which the value column
- * is compiled unchanged. A kernel promotes types, broadcasts, and runs the loop in the element iterator.
- */
+ * Each entry of a pointwise family becomes a loop over plain arrays for each compute type of its domain, into which the
+ * value column is compiled unchanged. A kernel promotes types, broadcasts, and runs the loop in the element
+ * iterator. */
 #include <string.h>
 
 #include "quant.h"
@@ -10,15 +10,16 @@
 #define V_EAGER
 #include "vmath.h"
 
-#undef t_exp_near                        /* eager kernels compute results beyond 1e38 */
+#undef t_exp_near                        /* eager kernels also compute results beyond 1e38 */
 #define t_exp_near(x) exp(x)
 
-/* Complex products and quotients are the plain formulas, as in PyTorch, without C's correction of infinite results. */
+/* Complex products and quotients are computed by the plain formulas, as in PyTorch, without C's correction of infinite
+ * results. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #pragma GCC optimize("cx-fortran-rules")
 #endif
 
-/* ---- the arguments of a row ------------------------------------------------------------------------ */
+/* ---- arguments of a pointwise operator ------------------------------------------------------------- */
 
 static bool
 is_one_of(const char *name, int n, const char *const *names)
@@ -29,7 +30,7 @@ is_one_of(const char *name, int n, const char *const *names)
 	return false;
 }
 
-/* Do numbers of this name take part in promotion?  alpha, value, weight ... do not. */
+/* Whether numbers of this name take part in promotion. alpha, value, weight ... do not. */
 static bool
 number_joins(const char *name, int n)
 {
@@ -38,7 +39,7 @@ number_joins(const char *name, int n)
 	return is_one_of(name, n, joining);
 }
 
-/* Must the number fit in the common type?  Operands are cast without a check; all other numbers must fit. */
+/* Whether the number must fit in the common type. Operands are cast without a check; all other numbers must fit. */
 static bool
 number_fits(const char *name, int n)
 {
@@ -138,18 +139,19 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 		t->result = (RtDtype)in[1].u.i;
 }
 
-/* ---- the kernel of a row ------------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------------------------------------ */
 
 enum { AS_b8, AS_i32, AS_i64, AS_u64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
 
-/* An operator's own checks. ATen makes them before it checks the written tensor (into, or null). */
+/* An operator's own checks. ATen makes them before it checks the written tensor. `into` is null if no tensor is
+ * written. */
 typedef struct MapRow MapRow;
 typedef int First(RtCx *, const IValue *in, const RtMapTypes *t, const RtInto *into);
 
 struct MapRow {
 	const char *schema, *domain;
 	RtMapResult result;
-	First      *first;       /* checks of the operator, or null */
+	First      *first;       /* the operator's own checks; null if it has none */
 	RtBlockFn  *loop[NAS];
 };
 
@@ -220,7 +222,7 @@ number_bytes(IValue v, double bytes[2])
 	}
 }
 
-/* A dtype as C++ prints it in ATen's messages. */
+/* Returns a dtype's name as C++ prints it in ATen's messages. */
 const char *
 rt_type_text(RtDtype d)
 {
@@ -241,9 +243,9 @@ rt_type_text(RtDtype d)
 	}
 }
 
-/* ---- checks of rows: FIRST_id, each below its function ----------------------------------------------------------- */
+/* ---- operators' own checks: FIRST_id, each below its function ---------------------------------------------------- */
 
-/* The dtype of a row's first argument; the common dtype if that is a number. */
+/* Returns the dtype of the first argument. If that is a number, the common dtype. */
 static RtDtype
 self_type(const IValue *in, const RtMapTypes *t)
 {
@@ -264,7 +266,7 @@ no_bool(RtCx *cx, const IValue *in, const RtMapTypes *t, const char *text)
 
 static const char no_complex_clamp[] = "clamp is not supported for complex types";
 
-/* Raises for bounds by which all integers of the dtype would leave it. */
+/* Raises an error for bounds that would force every integer out of the dtype's range. */
 static int
 check_limits(RtCx *cx, RtDtype d, IValue least, IValue most)
 {
@@ -282,7 +284,7 @@ check_limits(RtCx *cx, RtDtype d, IValue least, IValue most)
 			 rt_dtypes[d].brief);
 }
 
-/* In place, the bounds of clamp may not change the dtype. */
+/* Raises an error if clamp is in place and its bounds would change the dtype. */
 static int
 first_clamp_bound(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
@@ -384,7 +386,7 @@ first_where(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 #define FIRST_where_ScalarOther , first_where
 #define FIRST_where_Scalar      , first_where
 
-/* lerp promotes nothing. */
+/* Raises an error unless the arguments of lerp have the same dtype, because lerp promotes nothing. */
 static int
 first_lerp(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
@@ -464,9 +466,9 @@ first_pow(RtCx *cx, const IValue *in, const RtMapTypes *t, const RtInto *into)
 #define SECOND(a, b, ...) b
 #define FIRST_OF(...)     SECOND(__VA_ARGS__, 0, 0)
 
-/* ---- the kernel of any row --------------------------------------------------------------------------------------- */
+/* ---- the kernel of any pointwise operator ------------------------------------------------------------------------ */
 
-/* add, sub and rsub */
+/* Checks alpha for add, sub and rsub. */
 static int
 check_alpha(RtCx *cx, IValue alpha, RtDtype common)
 {
@@ -477,7 +479,8 @@ check_alpha(RtCx *cx, IValue alpha, RtDtype common)
 	return RT_OK;
 }
 
-/* Does the row accept any number? Rows with L do, for integers. A power of floats is one of doubles. */
+/* Whether the operator accepts any number. Those with L in their domain do, for integers. A power of floats accepts
+ * every double. */
 static bool
 takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 {
@@ -487,7 +490,7 @@ takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
 	       strchr(row->domain, 'L');
 }
 
-/* Does ATen compute this row of an 8-bit float with other code because b has several elements? */
+/* Whether ATen computes this operator on 8-bit floats with other code because b has several elements. */
 static bool
 has_several(const MapRow *row, const IValue *in, RtDtype common)
 {
@@ -495,7 +498,7 @@ has_several(const MapRow *row, const IValue *in, RtDtype common)
 	       rt_numel(in[1].u.t) != 1;
 }
 
-/* Raises unless the number fits the common type. sub and rsub are sums with -alpha, so -alpha has to fit. */
+/* Raises an error unless the number fits in the common type. sub and rsub are sums with -alpha, so -alpha must fit. */
 static int
 check_fits(RtCx *cx, const MapRow *row, IValue number, RtDtype common)
 {
@@ -523,7 +526,7 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 	return RT_OK;
 }
 
-/* Raises unless the operands' shapes broadcast, and the result fits its destination. */
+/* Raises an error unless the operands' shapes broadcast, and the result fits its destination. */
 static int
 check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *const *operands)
 {
@@ -536,7 +539,7 @@ check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *cons
 	return into ? into->check(cx, into, result, ndim, dims) : RT_OK;
 }
 
-/* Is any of the arguments that take part in promotion quantized? */
+/* Whether any of the arguments that take part in promotion is quantized. */
 static bool
 joins_quantized(const RtMapArg *a, int n, const IValue *in)
 {
@@ -570,7 +573,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	MapState state = { .zero = false, .dtype = RT_f32 };
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
-	bool limited;            /* whether numbers may be beyond the dtype */
+	bool limited;            /* whether numbers may be outside of the dtype's range */
 
 	cx->into = NULL;
 	if (joins_quantized(arg, n, in))
@@ -619,8 +622,8 @@ close_bounded(RtCx *cx, RtTensor *y, bool both_signs, RtDtype dtype, IValue *out
 	return quant_close(cx, y, both_signs ? 2 * step : step, zero, dtype, out);
 }
 
-/* Runs a row on the values of quantized tensors. The result has the parameters of the first, or of its bounded
- * range. */
+/* Runs an operator on the values of quantized tensors. The result has the parameters of the first one, or those of its
+ * bounded range. */
 int
 rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
@@ -656,7 +659,7 @@ rt_map_quantized(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return status;
 }
 
-/* The expression for all types also compares a bool with 0, which gcc warns about. */
+/* Expressions for all types also compare a bool with 0, which gcc would warn about. */
 #if defined __GNUC__ && !defined __TINYC__
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
@@ -675,14 +678,14 @@ TM_INLINE float size_c64(TmC64 z) { return hypot(__real__ z, __imag__ z); }
 #define t_abs(x) TM_ALL(x, fabsf, (fabs), t_iabs, t_babs, size_c64, cabs)(x)
 #endif
 
-/* Without optimization, gcc warns that it ignores annotations of loops with two conditions. */
+/* Without optimization, gcc would warn that it ignores annotations of loops with two conditions. */
 #ifndef __OPTIMIZE__
 #undef IVDEP
 #define IVDEP
 #endif
 
-/* Powers that are products, roots and their quotients. y is the exponent of all elements. Returns false for other
- * powers. */
+/* Computes powers that are products, roots or their quotients. y is the exponent of all elements. Returns false for
+ * other powers. */
 #define POWERS(T, suffix) \
 	static bool \
 	power_##suffix(T *r, const T *a, T y, int64_t n, bool half) \
@@ -706,10 +709,10 @@ POWERS(float, f32)
 POWERS(double, f64)
 
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC optimize("unswitch-loops")   /* a loop for each combination of given bounds */
+#pragma GCC optimize("unswitch-loops")   /* compiles a loop for each combination of given bounds */
 #endif
 
-/* ---- the loops of the rows -------------------------------------------------------------------------------- */
+/* ---- the loops of pointwise operators --------------------------------------------------------------------- */
 
 #define TYPE_b8   bool
 #define TYPE_i32  int32_t
@@ -736,7 +739,8 @@ POWERS(double, f64)
 #define REAL_c64  float
 #define REAL_c128 double
 
-/* An operand that the row lacks is not used; it is read like the first one. */
+/* Array of argument k. If the operator has no such argument, the array is not used; then it is that of the first
+ * one. */
 #define OPERAND(k) (x[k] ? x[k] : x[1])
 
 #define ARRAYS(as, result) \
@@ -762,7 +766,7 @@ POWERS(double, f64)
 		ELEMENTS(as, result, value, after) \
 	}
 
-/* Functions that are fast for near arguments: runs the slow loop if an argument was far. */
+/* Loop of functions that are fast for arguments of small magnitude. If an argument is too large, runs the slow loop. */
 #define LOOP_M(id, as, result, value) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -776,7 +780,7 @@ POWERS(double, f64)
 			ELEMENTS(as, result, value, ) \
 	}
 
-/* Exponentials of doubles, as in softmax. */
+/* Loop of exponentials of doubles, which softmax uses, too. */
 #define LOOP_EXP(id) \
 	static void id##_f64(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -784,7 +788,7 @@ POWERS(double, f64)
 		rt_exps_f64(x[0], x[1], count, 0); \
 	}
 
-/* Powers with one exponent for all elements. */
+/* Loop of powers with one exponent for all elements. */
 #define LOOP_POWER(id, as, result, value) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
@@ -838,7 +842,7 @@ POWERS(double, f64)
 #define LOOPS_FNBU(id, r, v)   LOOPS_FNB(id, r, v) LOOPS_U(id, r, v)
 #define LOOPS_FNBCU(id, r, v)  LOOPS_FNBC(id, r, v) LOOPS_U(id, r, v)
 #define LOOPS_FIBCU(id, r, v)  LOOPS_FIBC(id, r, v) LOOPS_U(id, r, v)
-#define LOOPS_FIBC8(id, r, v)  LOOPS_FIBC(id, r, v)       /* floats of 8 bits are computed as float */
+#define LOOPS_FIBC8(id, r, v)  LOOPS_FIBC(id, r, v)       /* 8-bit floats are computed as float */
 #define LOOPS_FIBU8(id, r, v)  LOOPS_FIBU(id, r, v)
 #define LOOPS_FNBCU1(id, r, v) LOOPS_FNBCU(id, r, v)
 #define LOOPS_FIBCU8(id, r, v) LOOPS_FIBCU(id, r, v)

@@ -1,12 +1,11 @@
 /* rt/ops/mapop.c - pointwise operators that are not one expression
  *
- * They prepare the arguments of a pointwise row (float_power, nan_to_num) or have two results (frexp).
- */
+ * They prepare the arguments of a pointwise operator (float_power, nan_to_num) or have two results (frexp). */
 #include "kernel.h"
 
 double frexp(double, int *);
 
-/* The argument as a double or a complex128, tensor or number. */
+/* Converts the argument, a tensor or a number, to double or complex128. */
 static int
 to_double(RtCx *cx, IValue in, RtDtype d, IValue *out)
 {

@@ -1,7 +1,8 @@
-/* rt/ops/mask.c - elements chosen by a condition: nonzero, masked_select, masked_scatter, the triangles of a matrix */
+/* rt/ops/mask.c - elements chosen by a condition: nonzero, masked_select, masked_scatter, triangles of a matrix */
 #include "scatter.h"
 
-/* Returns a byte for each element, 1 if it is not zero. A cast of a complex number would drop the imaginary part. */
+/* Returns a byte for each element, which is 1 if the element is not zero. A cast of a complex number would drop the
+ * imaginary part. */
 static uint8_t *
 nonzero_bytes(RtCx *cx, RtTensor *t)
 {
@@ -55,8 +56,8 @@ rt_nonzero(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* The bytes of a bool mask.  PyTorch 1.13 reads the first byte of each element of other types, which has to be 0 or 1.
- * PyTorch 2 raises for them: name and type are those of its message. */
+/* Returns the bytes of a bool mask. For other types, PyTorch 1.13 reads the first byte of each element, which must be 0
+ * or 1. PyTorch 2 raises an error for them; name and type are those of its message. */
 static uint8_t *
 mask_bytes(RtCx *cx, RtTensor *mask, const char *name, const char *type)
 {
@@ -82,7 +83,7 @@ mask_bytes(RtCx *cx, RtTensor *mask, const char *name, const char *type)
 	return is;
 }
 
-/* The mask of masked_fill, as bools. */
+/* Returns the mask of masked_fill as bools. */
 int
 rt_prim_mask(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -230,7 +231,7 @@ triangle(RtCx *cx, const IValue *in, bool upper, IValue *out)
 	k = k < -rows - 1 ? -rows - 1 : k > columns + 1 ? columns + 1 : k;
 	row = rt_data(r);
 	for (int64_t i = 0, n = rt_numel(r) / columns; i < n; i++, row += columns * bytes) {
-		/* Columns from `split` on are above the diagonal, or on it for upper. */
+		/* Columns from `split` on are above the diagonal, or, if `upper`, on or above it. */
 		int64_t split = i % rows + k + !upper;
 		split = split < 0 ? 0 : split > columns ? columns : split;
 		if (upper)

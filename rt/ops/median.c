@@ -1,8 +1,7 @@
 /* rt/ops/median.c - the k-th value, medians and modes along a dim
  *
- * A lane's values are sorted with their indices (NaN last).  The indices that kthvalue and mode give among equal values
- * depend on PyTorch's quickselect and sort, so the same algorithms are used here.
- */
+ * A lane's values are sorted with their indices (NaN last). The indices that kthvalue and mode return for equal values
+ * depend on PyTorch's quickselect and sort, so the same algorithms are used here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ enum { KTH, MEDIAN, NANMEDIAN, MODE };
 
 typedef struct Pick { const char *name; int kind; int64_t k; bool floating, failed; } Pick;
 
-/* Sorts v in the order of PyTorch's unstable sort of the values.  False: out of memory. */
+/* Sorts v in the order of PyTorch's unstable sort of the values. Returns false if memory is exhausted. */
 static bool
 sort_values(const Pick *p, Ranked *v, int64_t n)
 {
@@ -54,7 +53,8 @@ sort_values(const Pick *p, Ranked *v, int64_t n)
 	return ok;
 }
 
-/* The most frequent value, the least of several, with the last index of its run. */
+/* Returns the position of the most frequent value. If there are several, of the least one. Its index is the last one of
+ * its run. */
 static int64_t
 mode_of(const Ranked *v, int64_t n)
 {
@@ -84,7 +84,7 @@ pick(const Pick *p, const Ranked *v, int64_t n)
 	}
 }
 
-/* Does x come after y? */
+/* Whether x comes after y. */
 static bool
 behind(const Ranked *x, const Ranked *y)
 {
@@ -109,7 +109,8 @@ order(Ranked *x, Ranked *y)
 		swap(x, y);
 }
 
-/* Hoare's quickselect with the median of three as the pivot, which goes to `left`: v[k] is then the k-th. */
+/* Hoare's quickselect. The pivot is the median of three, which is moved to `left`. Afterwards v[k] is the k-th
+ * value. */
 static void
 quickselect(Ranked *v, int64_t n, int64_t k)
 {
@@ -173,7 +174,7 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 
 typedef struct Along { int dim; bool keepdim; } Along;
 
-/* nout: 2 with the indices, 1 without. */
+/* Selects along one dim. nout is 2 with the indices, 1 without. */
 static int
 run_selection(RtCx *cx, Pick p, RtTensor *t, Along along, int nout, IValue *out)
 {
@@ -228,7 +229,8 @@ KERNEL(mode, over_dim(cx, (Pick){ .name = "mode", .kind = MODE }, in[0], in[1], 
 KERNEL(median_dim, over_dim(cx, (Pick){ .name = "median", .kind = MEDIAN }, in[0], in[1], in[2], out))
 KERNEL(nanmedian_dim, over_dim(cx, (Pick){ .name = "nanmedian", .kind = NANMEDIAN }, in[0], in[1], in[2], out))
 
-/* Returns the value for no elements: NaN, or its conversion to the dtype, in 32 bits for the shorter integers. */
+/* Returns the value for an empty tensor: NaN, or its conversion to the dtype. For shorter integers the conversion has
+ * 32 bits. */
 static IValue
 of_none(RtDtype d)
 {
@@ -237,7 +239,7 @@ of_none(RtDtype d)
 	return d == RT_b8 ? rt_bool(true) : rt_int(d == RT_i64 ? INT64_MIN : d == RT_i32 ? INT32_MIN : 0);
 }
 
-/* Over all elements, as one lane. */
+/* Selects among all elements, as one lane. */
 static int
 of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 {

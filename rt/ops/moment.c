@@ -2,8 +2,7 @@
  *
  * Sums are in double. Terms of a norm, and its sum, are rounded to the type of the result, in which powers become
  * infinite or zero as in PyTorch. Variances merge blocks by Chan's formula: each block's mean and squared deviations
- * are exact to double, so no large mean cancels them.
- */
+ * are exact in double, so no large mean cancels them. */
 #include "quant.h"
 #include "reduce.h"
 
@@ -20,7 +19,7 @@ enum { NORM_COUNT, NORM_SUM, NORM_SQUARE, NORM_MAX, NORM_MIN, NORM_POWER };
 
 typedef struct Norm { int kind; double p; bool complex, wide; } Norm;
 
-/* Rounds to PyTorch's compute type: double for doubles, otherwise float. */
+/* Rounds to PyTorch's compute type, which is double for doubles and otherwise float. */
 static double
 round_term(const Norm *norm, double x)
 {
@@ -33,7 +32,7 @@ magnitude(const Norm *norm, const double *x, int64_t i)
 	return norm->complex ? round_term(norm, hypot(x[2 * i], x[2 * i + 1])) : fabs(x[i]);
 }
 
-/* The sum of squares of n contiguous elements, each square rounded to their type. */
+/* Defines the sum of squares of n contiguous elements. Each square is rounded to their type. */
 #define SQUARES(name, T) \
 	static double \
 	name(const T *p, int64_t n) \
@@ -143,7 +142,8 @@ norm(RtCx *cx, IValue self, IValue p, const IValue *over, IValue dtype, IValue *
 	return RT_OK;
 }
 
-/* Orders for which the norm of an empty tensor is undefined; the older norm() gives 0. */
+/* Raises an error for orders for which the norm of an empty tensor is undefined. The older norm() returns 0 for
+ * them. */
 static int
 vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 {
@@ -169,7 +169,7 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 	return RT_OK;
 }
 
-/* Norms of 8-bit floats.  ATen has them only of at most one element each, which are sizes. */
+/* Computes norms of 8-bit floats. ATen only supports norms of at most one element each, which are magnitudes. */
 static int
 norm_of_ones(RtCx *cx, const IValue *in, RtDtype as, IValue *out)
 {
@@ -211,11 +211,12 @@ KERNEL(norm_ScalarOpt_dim_dtype, norm(cx, in[0], in[1], in + 2, in[4], out))
 
 typedef struct Var {
 	double correction;
-	bool   root, mean_too, complex, single;          /* single: whether it is complex64 */
+	bool   root, mean_too, complex, single;          /* single: whether the type is complex64 */
 	RtCall call;                                     /* the kernel itself */
 } Var;
 
-/* f[0] mean, f[1] squared deviations, of i[0] elements; the imaginary parts in f[2], f[3]. */
+/* Merges n elements into a variance: f[0] is the mean, f[1] the sum of squared deviations of i[0] elements. f[2] and
+ * f[3] are those of the imaginary parts. */
 static void
 var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
 {
@@ -224,7 +225,8 @@ var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
 	for (int64_t i = 0; i < n; i++)
 		sum += x[i * stride] - x[0];
 	mean = x[0] + sum / (double)n;                               /* exact if all elements are equal */
-	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)         /* infinite or NaN, as Welford's algorithm is */
+	/* the result is infinite or NaN, as in Welford's algorithm */
+	for (int64_t i = 0; i < n && !(sum - sum == 0); i++)
 		mean = i ? mean + (x[i * stride] - mean) / (double)(i + 1) : x[0];
 	for (int64_t i = 0; i < n; i++)
 		m2 += (x[i * stride] - mean) * (x[i * stride] - mean);

@@ -1,8 +1,8 @@
 /*
  * Softmax, embeddings and padding.
  *
- * Softmax subtracts the greatest value, so that no exponential overflows.  Embeddings copy whole rows.  Every padding
- * is a gather: a table for each dim has the input index of each output, or -1 for the fill value.
+ * Softmax subtracts the greatest value, so that no exponential overflows. Embeddings copy whole rows. Every padding is
+ * a gather: a table for each dim has the input index of each output, or -1 for the fill value.
  */
 #include "block.h"
 #include "dense.h"
@@ -23,7 +23,7 @@ typedef struct Softmax {
 	bool log;
 } Softmax;
 
-enum { BLOCK = 64, EXP_CHUNK = 512, SHORT = 24 };       /* SHORT: shorter rows are computed together */
+enum { BLOCK = 64, EXP_CHUNK = 512, SHORT = 24 };       /* SHORT: rows that are shorter are computed together */
 
 RT_FAST
 void
@@ -33,7 +33,8 @@ rt_exps(float *y, const float *x, int64_t n, float top)
 		y[i] = v_exp_normalf(x[i] - top);
 }
 
-/* Compares bits as integers of the same order, whose maximum vectorises. */
+/* Returns the greatest element, or NaN if any element is NaN. Compares the bits as integers of the same order, because
+ * their maximum vectorizes. */
 float
 rt_greatest(const float *x, int64_t n)
 {
@@ -59,7 +60,7 @@ rt_greatest(const float *x, int64_t n)
 #define LOG logf
 #include "nn_loops.h"
 
-/* Vectors of doubles */
+/* Number of doubles in a vector, and loops over them. */
 #ifdef WIDE
 enum { SIDE = WIDE / 2 };
 #else
@@ -180,7 +181,7 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 KERNEL(softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], false, out))
 KERNEL(log_softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], true, out))
 
-/* in: self, dim, half_to_float (only for GPUs) */
+/* Arguments: self, dim, half_to_float (only for GPUs). */
 static int
 softmax_plain(RtCx *cx, const IValue *in, bool log, IValue *out)
 {
@@ -196,7 +197,7 @@ KERNEL(_log_softmax, softmax_plain(cx, in, true, out))
 
 /* ---- embedding --------------------------------------------------------------------------------------- */
 
-/* Indices as dense int64, each in [0, limit); null: error raised. */
+/* Returns the indices as dense int64, each in [0, limit). Null if an error was raised. */
 static const int64_t *
 row_indices(RtCx *cx, RtTensor *indices, int64_t limit)
 {
@@ -223,7 +224,7 @@ check_index_type(RtCx *cx, const char *op, const RtTensor *t)
 		"Long, Int; but got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
 }
 
-/* Copies rows of a table that the program has in packed form. */
+/* Copies rows of a table that the program has in packed form. Returns false if the table is not packed in this way. */
 static bool
 pick_packed(RtCx *cx, char *to, const RtTensor *table, int64_t n, const int64_t *at)
 {
@@ -266,7 +267,8 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Adds each row of g to row at[i], unless that is `skip`.  count: number of uses of each row, or null. */
+/* Defines a function that adds each row of g to row at[i], unless at[i] is `skip`. count has the number of uses of each
+ * row, by which its gradient is divided; null for no division. */
 #define ADD_ROWS(name, type) \
 static void \
 name(int64_t n, int64_t width, const type *g, const int64_t *at, int64_t skip, const int64_t *count, type *sums) \
@@ -284,7 +286,7 @@ ADD_ROWS(add_rows_f32, float)
 ADD_ROWS(add_rows_f64, double)
 #undef ADD_ROWS
 
-/* grad, indices, num_weights, padding_idx, scale_grad_by_freq */
+/* Arguments: grad, indices, num_weights, padding_idx, scale_grad_by_freq. */
 int
 rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -318,8 +320,8 @@ rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, sums);
 }
 
-/* Returns the p-norm of a row. Computes in float unless wide: powers that over- or underflow in float give infinity
- * or zero. */
+/* Returns the p-norm of a row. Computes in float unless `wide` is set: powers that over- or underflow in float become
+ * infinity or zero. */
 static double
 row_norm(const double *row, int64_t n, double p, bool wide)
 {
@@ -334,7 +336,7 @@ row_norm(const double *row, int64_t n, double p, bool wide)
 	return isinf(p) ? norm : pow(norm, 1 / p);
 }
 
-/* Scales rows of self that are indexed down to max_norm.  out[0] is self. */
+/* Scales those rows of self that are indexed down to max_norm. out[0] is self. */
 int
 rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -374,8 +376,9 @@ rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 /* ---- embedding_bag --------------------------------------------------------------------------------------- */
 
 typedef struct Bag {
-	RtTensor *weight, *indices, *offsets, *scale; /* scale: per sample weights, or null */
-	int64_t   mode, padding;                      /* 0 sum, 1 mean, 2 max; index that does not count, -1: none */
+	RtTensor *weight, *indices, *offsets, *scale; /* scale: per-sample weights; null if there are none */
+	/* mode: 0 sum, 1 mean, 2 max; padding: index that does not count, -1 if there is none */
+	int64_t   mode, padding;
 	bool      last;                               /* include_last_offset */
 	int64_t   n, bags, width;
 } Bag;
@@ -389,7 +392,7 @@ RT_FAST
 #include "vbag_loops.h"
 RT_SMALL
 
-/* Sets the bag of each index, the count of each bag and, if asked for, the index of each bag's maxima. */
+/* Sets the bag of each index, the number of indices in each bag, and, if requested, the index of each bag's maxima. */
 static void
 list_bags(const Bags *g, const RtTensor *table, int64_t *bag, int64_t *size, int64_t *top, void *row)
 {
@@ -435,7 +438,7 @@ check_bag(RtCx *cx, const Bag *g)
 	return RT_OK;
 }
 
-/* The indices as dense int64, checked against `rows`.  Null: an error was raised. */
+/* Returns the indices as dense int64, checked against `rows`. Null if an error was raised. */
 static const int64_t *
 bag_indices(RtCx *cx, const Bag *g, int64_t rows, bool fast)
 {
@@ -453,7 +456,7 @@ bag_indices(RtCx *cx, const Bag *g, int64_t rows, bool fast)
 	return d && !g->n ? nothing : at;
 }
 
-/* Offsets as dense int64: rising from 0 to at most n; null: error raised. */
+/* Returns the offsets as dense int64. They must increase from 0 to at most n. Null if an error was raised. */
 static const int64_t *
 bag_offsets(RtCx *cx, const Bag *g)
 {
@@ -494,7 +497,7 @@ bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 	return RT_OK;
 }
 
-/* Makes the other results, some of which ATen's fast sum leaves empty. */
+/* Makes the other results. ATen's fast sum leaves some of them empty. */
 static int
 list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTensor **r)
 {
@@ -509,7 +512,7 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 		return RT_ERROR;
 	if (g->mode != BAG_SUM || rt_numel(work[1])) {
 		for (int64_t i = 0; i < g->n; i++)
-			bag[i] = g->last ? g->bags : 0;    /* index in no bag, if the last bag ends before it */
+			bag[i] = g->last ? g->bags : 0;    /* an index is in no bag if the last bag ends before it */
 		list_bags(b, table, bag, (int64_t *)rt_data(work[2]),
 			  g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
 	}
@@ -529,7 +532,7 @@ static int
 bags(RtCx *cx, Bag *g, IValue *out)
 {
 	const RtDtype ct = g->weight->dtype == RT_f64 ? RT_f64 : RT_f32;
-	/* ATen's fast sum leaves these empty */
+	/* ATen's fast sum leaves these results empty. */
 	bool listed = g->mode != BAG_SUM || g->padding >= 0 || g->weight->dtype == RT_f64;
 	Bags b = { .rows = g->weight->ndim ? g->weight->dims[0] : 0, .mode = (int)g->mode, .padding = g->padding,
 		.last = g->last, .wide_index = true, .wide_offset = true };
@@ -560,7 +563,8 @@ bags(RtCx *cx, Bag *g, IValue *out)
 	return list_results(cx, g, &b, w, r) ? RT_ERROR : dense_done(cx, r[0], y);
 }
 
-/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
+/* Arguments: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+ * padding_idx. */
 static int
 embedding_bag(RtCx *cx, const IValue *in, IValue padding, IValue *out)
 {
@@ -596,16 +600,18 @@ typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
 
 typedef struct Pad {
 	RtTensor *self;
-	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self; dims: of the result */
-	int64_t   step[RT_MAX_RANK];        /* self's strides in bytes; all in the result's order of dims */
-	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) index of the input of each output; -1: fill */
-	struct PadRun { int64_t from, bytes; } *run;    /* runs of a line: offset in the input's line, or -1: fill */
+	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* padding before each dim of self; sizes of the result */
+	int64_t   step[RT_MAX_RANK];        /* self's strides in bytes, in the order of the result's dims */
+	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) index in the input of each output; -1 for the fill value */
+	/* runs of a line: offset in the input's line, or -1 for fill values */
+	struct PadRun { int64_t from, bytes; } *run;
 	int64_t   nrun;
 	char     *fill;                     /* a line of fill values */
 	PadMode   mode;
 } Pad;
 
-/* The input index of output o in a dim of n inputs.  -1: fill.  Circular padding repeats the cropped input. */
+/* Returns the input index of output o along a dim of n inputs. -1 for the fill value. Circular padding repeats the
+ * cropped input. */
 static int64_t
 padded_source(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
 {
@@ -620,7 +626,7 @@ padded_source(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
 	return o < 0 ? -o : o >= n ? 2 * (n - 1) - o : o;
 }
 
-/* pad: pairs (before, after), the last dim's first */
+/* Reads the padding, which is pairs (before, after), the last dim's first. */
 static int
 pad_geometry(RtCx *cx, Pad *g, IValue list)
 {
@@ -669,7 +675,7 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 
 RT_FAST
 
-/* Finds runs of consecutive inputs, and of fill values, in the last dim.  Each is copied at once. */
+/* Finds runs of consecutive inputs, and of fill values, in the last dim. Each run is copied at once. */
 static void
 find_runs(Pad *g)
 {
@@ -696,8 +702,8 @@ copy_run(char *restrict to, const char *restrict from, int64_t n)
 		copy_short(to, from, n);
 }
 
-/* Writes n lines, from the lines from[] of x, and returns the address after them.  from null: x is the only line.  x
- * null: lines of fill values. */
+/* Writes n lines, which are copies of the lines from[] of x. Returns the address after them. If `from` is null, x is
+ * the only line. If x is null, writes lines of fill values. */
 static char *
 pad_lines(const Pad *g, const char *x, char *restrict y, const int64_t *from, int64_t n)
 {
@@ -745,7 +751,7 @@ pad_planes(const Pad *g, char *y)
 
 RT_SMALL
 
-/* Makes the tables of r's dims in memory order: channels may be last. */
+/* Makes the tables for r's dims in memory order, in which channels may be last. */
 static int
 pad_tables(RtCx *cx, Pad *g, bool channels_last)
 {
@@ -811,7 +817,7 @@ pad(RtCx *cx, PadMode mode, IValue self, IValue list, IValue value, IValue *out)
 
 KERNEL(constant_pad_nd, pad(cx, CONSTANT, in[0], in[1], in[2], out))
 
-/* Pads nd dims by reflection or replication; one or two dims precede them. */
+/* Pads nd dims by reflection or replication. One or two dims precede them. */
 static int
 pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
 {
@@ -860,12 +866,13 @@ pad_by_mode(RtCx *cx, PadMode mode, const char *name, const IValue *in, IValue v
 		return rt_raise(cx, "Padding mode \"%s\" doesn't take in value argument", name);
 	if ((n == 2 && (self->ndim == 2 || self->ndim == 3)) || (n == 4 && (self->ndim == 3 || self->ndim == 4)) ||
 	    (n == 6 && (self->ndim == 4 || self->ndim == 5)))
-		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)    /* 1.13 needs a batch dim */
+		/* PyTorch 1.13 needs a batch dim */
+		return mode == CIRCULAR ? pad(cx, CIRCULAR, in[0], in[1], value, out)
 			: pad_edges(cx, mode, (int)n / 2, in, out);
 	return rt_raise(cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
 }
 
-/* self, pad, mode by name, value */
+/* Arguments: self, pad, mode by name, value. */
 int
 rt_pad(RtCx *cx, const IValue *in, IValue *out)
 {

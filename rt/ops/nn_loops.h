@@ -1,9 +1,9 @@
-/* rt/ops/nn_loops.h - softmax for one element type T.  N(name) is the name of a function for T.  T's functions: EXPS,
- * SUM (exp_loops.h), LOG, and GREATEST(x, n), the maximum, or NaN if any is NaN. */
+/* rt/ops/nn_loops.h - softmax for one element type T. N(name) is the name of a function for T. It needs the functions
+ * EXPS and SUM (exp_loops.h), LOG, and GREATEST(x, n) of T. GREATEST is the maximum, or NaN if any element is NaN. */
 
 #include "exp_loops.h"
 
-/* Rows [begin, end) of g->dim contiguous elements */
+/* Computes rows [begin, end) of g->dim contiguous elements. */
 static void
 N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 {
@@ -23,7 +23,7 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Blocks [begin, end) of (outer, blocks of inner): at most BLOCK adjacent columns are computed together. */
+/* Computes blocks [begin, end) of (outer, blocks of inner). At most BLOCK adjacent columns are computed together. */
 static void
 N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 {
@@ -66,7 +66,8 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Blocks of short rows: transposed, so that adjacent elements are of different rows, and transposed back */
+/* Computes blocks of short rows. Transposes a block so that adjacent elements are of different rows, and transposes the
+ * results back. */
 static void
 N(softmax_short)(void *arg, int64_t begin, int64_t end)
 {

@@ -1,10 +1,11 @@
 /*
- * Normalisations: batch, instance, group, layer and rms norm, and their gradients.
+ * Normalizations: batch, instance, group, layer and rms norm, and their gradients.
  *
- * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group
- * is `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed and applied in double for all dtypes.  Squares of floats cannot overflow there, and a constant row
- * has the variance 0 at any offset.  PyTorch rounds some of these steps to bfloat16, which only loses accuracy.
+ * All of them subtract a mean and divide by a deviation over groups of elements, then scale and shift. A group is
+ * `pieces` runs of contiguous elements. For a channel of a batch norm, these are the planes of all images; for a layer
+ * norm, one row. Moments are summed and applied in double for all dtypes: squares of floats cannot overflow there, and
+ * a constant row has the variance 0 at any offset. PyTorch rounds some of these steps to bfloat16, which only loses
+ * accuracy.
  */
 #include "block.h"
 #include "dense.h"
@@ -14,22 +15,22 @@
 #include <string.h>
 
 typedef struct Norm {
-	int64_t groups, pieces, run, step;   /* group i begins at i * run; step: stride of its runs */
-	int64_t per;                         /* elements of a run that share a weight */
-	int64_t modulo;                      /* first weight of group i: i % modulo * (run / per); modulo 0: 0 */
-	bool    uncentered;                  /* rms norm: the mean is not subtracted */
-	bool    batch;                       /* batch or instance norm */
-	bool    given;                       /* moments are given: batch norm in evaluation */
-	bool    fixed;                       /* gradient: the moments are constants */
-	bool    lanes;                       /* groups are adjacent columns of `pieces` rows */
+	int64_t groups, pieces, run, step;   /* group i begins at i * run; step: stride of a group's runs */
+	int64_t per;                         /* number of elements of a run that share a weight */
+	int64_t modulo; /* index of group i's first weight: i % modulo * (run / per); 0 for all groups if modulo is 0 */
+	bool    uncentered;                  /* whether the mean is not subtracted, as in rms norm */
+	bool    batch;                       /* whether it is a batch or instance norm */
+	bool    given;                       /* whether moments are given, as in batch norm in evaluation */
+	bool    fixed;                       /* gradient: whether the moments are constants */
+	bool    lanes;                       /* whether groups are adjacent columns of `pieces` rows */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
 	void   *x, *y, *weight, *bias;
 } Norm;
 
-enum { LANES = 64 };                         /* columns of a part */
+enum { LANES = 64 };                         /* number of columns of a part */
 
-/* 1 / deviation of group i.  0 for a constant channel of a batch norm without eps. */
+/* Returns 1 / deviation of group i. 0 for a constant channel of a batch norm without eps. */
 static double
 inverse(const Norm *g, int64_t i)
 {
@@ -76,8 +77,8 @@ needs_floating(RtCx *cx, const char *what, const RtTensor *t)
 			      : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
-/* Raises unless the parameters (each may be null) have the input's dtype, or all are float and the input is bfloat16 or
- * half.  fused: the kernel is batch norm's, which checks mixed dtypes first. */
+/* Raises an error unless the parameters (each may be null) have the input's dtype, or all are float and the input is
+ * bfloat16 or half. fused: whether the kernel is batch norm's, which checks mixed dtypes first. */
 static int
 check_dtypes(RtCx *cx, bool fused, const RtTensor *t, RtTensor *const *params, int n)
 {
@@ -100,7 +101,7 @@ check_dtypes(RtCx *cx, bool fused, const RtTensor *t, RtTensor *const *params, i
 		"parameter to have scalar type of Float");
 }
 
-/* A copy with channels last.  Null: out of memory. */
+/* Returns a copy with channels last. Null if memory is exhausted. */
 static RtTensor *
 with_channels_last(RtCx *cx, const RtTensor *t)
 {
@@ -145,7 +146,7 @@ store_doubles(RtCx *cx, RtTensor *t, const double *v)
 	return dense_done(cx, t, d);
 }
 
-/* Stores the mean and the inverse deviation of each group.  Overwrites the variances. */
+/* Stores the mean and the inverse deviation of each group. Overwrites the variances by the latter. */
 static int
 store_moments(RtCx *cx, Norm *g, RtTensor *mean, RtTensor *rstd)
 {
@@ -158,10 +159,10 @@ store_moments(RtCx *cx, Norm *g, RtTensor *mean, RtTensor *rstd)
 
 typedef struct Batch {
 	RtTensor *input;
-	RtTensor *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
+	RtTensor *weight, *bias, *mean, *var;    /* mean, var: running statistics, which may be null in training */
 	bool      training;
 	double    momentum, eps;
-	bool      items;                         /* instance norm: each channel of each item is a group */
+	bool      items;                         /* whether each channel of each item is a group, as in instance norm */
 } Batch;
 
 static int
@@ -203,7 +204,8 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	return RT_OK;
 }
 
-/* If channels are innermost, as in a matrix, a piece is a pixel with all its channels. */
+/* Sets up groups as columns if channels are innermost, as in a matrix. A piece is then a pixel with all its
+ * channels. */
 static void
 take_lanes(const RtTensor *t, Norm *g)
 {
@@ -225,7 +227,8 @@ take_items(Norm *g)
 	g->step = g->run;
 }
 
-/* running = (1 - momentum) running + momentum (value * correction).  With items, value is the mean over the items. */
+/* Computes running = (1 - momentum) running + momentum (value * correction). With items, value is the mean over the
+ * items. */
 static int
 update_running(RtCx *cx, RtTensor *running, const double *value, int64_t groups, double momentum, double correction)
 {
@@ -273,7 +276,7 @@ batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 	return RT_OK;
 }
 
-/* out[0], and with nout 3 the saved mean and inverse deviation: of the batch, or empty */
+/* Makes out[0]. If nout is 3, also the saved mean and inverse deviation: those of the batch, or empty ones. */
 static int
 batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 {
@@ -309,7 +312,7 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	return dense_done(cx, to, y);
 }
 
-/* input, weight, bias, running_mean, running_var, training, momentum, eps */
+/* Arguments: input, weight, bias, running_mean, running_var, training, momentum, eps. */
 static Batch
 batch_args(const IValue *in, bool items)
 {
@@ -317,7 +320,7 @@ batch_args(const IValue *in, bool items)
 		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]), items };
 }
 
-/* The result of an empty input: a copy times weight[0] plus bias[0], of which only the type matters. */
+/* Makes the result for an empty input: a copy times weight[0] plus bias[0]. Only the type of these matters. */
 static int
 empty_batch(RtCx *cx, const Batch *a, IValue *out)
 {
@@ -347,10 +350,10 @@ batch(RtCx *cx, const IValue *in, int nout, IValue *out)
 KERNEL(batch_norm, batch(cx, in, 1, out))
 KERNEL(native_batch_norm, batch(cx, in, 3, out))
 KERNEL(_native_batch_norm_legit, batch(cx, in, 3, out))
-/* input, weight, bias, training, momentum, eps */
+/* Arguments: input, weight, bias, training, momentum, eps. */
 KERNEL(_native_batch_norm_legit_no_stats,
        batch(cx, RT_VALUES(in[0], in[1], in[2], rt_none(), rt_none(), in[3], in[4], in[5]), 3, out))
-/* input, weight, bias, running_mean, running_var, momentum, eps */
+/* Arguments: input, weight, bias, running_mean, running_var, momentum, eps. */
 KERNEL(_native_batch_norm_legit_no_training,
        batch(cx, RT_VALUES(in[0], in[1], in[2], in[3], in[4], rt_bool(false), in[5], in[6]), 3, out))
 
@@ -383,9 +386,10 @@ check_same(RtCx *cx, const char *name, const RtTensor *v, int n, const int64_t *
 		"normalized_shape = %s", name, name, dense_text(v, &text), sizes_text(given, n, size));
 }
 
-typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;           /* weight, bias: or null */
+typedef struct Operands { RtTensor *t, *weight, *bias; } Operands;           /* weight and bias may be null */
 
-/* Sets the geometry of rows over the trailing dims in shape.  Returns the first of these dims, or -1. */
+/* Sets the geometry of rows over the trailing dims in shape. Returns the index of the first of these dims. -1 if an
+ * error was raised. */
 static int
 row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g)
 {
@@ -422,8 +426,8 @@ row_geometry(RtCx *cx, const char *op, const Operands *of, IValue shape, Norm *g
 }
 
 typedef struct Results {
-	const int64_t *strides;  /* strides of the normalized rows; null: row-major */
-	int n;                   /* 1; or 3, with mean and inverse deviation of these dims: */
+	const int64_t *strides;  /* strides of the normalized rows; null for row-major */
+	int n;    /* number of results: 1, or 3 with mean and inverse deviation, which have these dims: */
 	int ndim;
 	const int64_t *dims;
 } Results;
@@ -474,7 +478,7 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 KERNEL(layer_norm, layer(cx, in, 1, out))
 KERNEL(native_layer_norm, layer(cx, in, 3, out))
 
-/* input, normalized_shape, weight, eps (None: the dtype's epsilon) */
+/* Arguments: input, normalized_shape, weight, eps (None for the dtype's epsilon). */
 int
 rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -488,7 +492,7 @@ rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 	return rows(cx, &g, &(Operands){ t, weight, NULL }, &(Results){ .n = 1 }, out);
 }
 
-/* Groups of channels, each a row. */
+/* Returns the geometry in which each group of channels is a row. */
 static Norm
 groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
 {
@@ -496,7 +500,8 @@ groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
 		       .step = channels / groups * plane, .per = plane ? plane : 1, .modulo = groups };
 }
 
-/* A weight or bias is one element for each channel; its error has the weight's sizes in both cases, as PyTorch's. */
+/* Raises an error unless a weight or bias has one element for each channel. The error has the weight's sizes in both
+ * cases, as in PyTorch. */
 static int
 check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weight, const RtTensor *t, int64_t channels)
 {
@@ -509,7 +514,7 @@ check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weig
 		dense_text(t, &b));
 }
 
-/* size: images, channels, elements of a channel, groups */
+/* Computes a group norm. size: number of images, channels, elements of a channel, groups. */
 static int
 group(RtCx *cx, const Operands *x, const int64_t size[4], double eps, int nout, IValue *out)
 {
@@ -559,13 +564,13 @@ KERNEL(native_group_norm,
 /* ---- gradients ---------------------------------------------------------------------------------------------- */
 
 typedef struct Back {
-	RtTensor *grad, *input;          /* grad: of the result */
-	const RtTensor *params;          /* weight or bias; or null */
-	int64_t   count;                 /* number of their elements */
-	const RtList *mask;              /* flags of the three results that are wanted */
+	RtTensor *grad, *input;          /* gradient of the result; input */
+	const RtTensor *params;          /* weight or bias; null if there is neither */
+	int64_t   count;                 /* number of elements of params */
+	const RtList *mask;              /* whether each of the three results is requested */
 } Back;
 
-/* Makes r[0 .. 2] for the gradients of input, weight and bias that mask asks for.  The others are empty. */
+/* Makes r[0 .. 2] for the gradients of input, weight and bias that mask requests. The others are empty. */
 static int
 backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *out)
 {
@@ -585,7 +590,8 @@ backward_results(RtCx *cx, const Norm *g, const Back *b, RtTensor **r, IValue *o
 	return RT_OK;
 }
 
-/* dx: null if not asked for.  sums: gradients of the weight, then of the bias; zeroed here. */
+/* Runs the loops of the gradients. dx is null if it is not requested. sums has the gradients of the weight, then of the
+ * bias; it is zeroed here. */
 static void
 backward_loops(const Norm *g, const Back *b, RtTensor *dy, RtTensor *dx, double *sums)
 {
@@ -632,7 +638,7 @@ backward(RtCx *cx, Norm *g, const Back *b, IValue *out)
 	return RT_OK;
 }
 
-/* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask */
+/* Arguments: grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask. */
 int
 rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -652,7 +658,7 @@ rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	return backward(cx, &g, &(Back){ rt_tensor(in[0]), a.input, a.weight, g.groups, in[9].u.list }, out);
 }
 
-/* Like prepare, with the statistics of the forward pass: the mean and the inverse deviation. */
+/* Does the same as prepare, but with the statistics of the forward pass: the mean and the inverse deviation. */
 static int
 prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, RtTensor *rstd)
 {
@@ -669,8 +675,8 @@ prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, 
 	return RT_OK;
 }
 
-/* in: grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask.  The moments are computed again, with
- * eps from rstd. */
+/* Arguments: grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask. The moments are computed again,
+ * with eps from rstd. */
 int
 rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -687,7 +693,7 @@ rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	return backward(cx, &g, &(Back){ rt_tensor(in[0]), t, weight, g.run, in[7].u.list }, out);
 }
 
-/* grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask */
+/* Arguments: grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask. */
 int
 rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -22,8 +22,8 @@ N(run_sum)(const T *x, int64_t n, double mean, bool squares)
 	return sum;
 }
 
-/* Computes moments. Sums are relative to the first element, so that the mean of equal elements is their value.
- * Squares of an rms norm overflow T, as in PyTorch: above 1e19 its results are 0. */
+/* Computes moments. Sums are relative to the first element, so that the mean of equal elements is their value. Squares
+ * of an rms norm overflow T, as in PyTorch, where results are 0 above 1e19. */
 static void
 N(moments)(void *arg, int64_t begin, int64_t end)
 {
@@ -44,7 +44,7 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* y = (x - mean) * scale + bias */
+/* Factors of a line: y = (x - mean) * scale + bias. */
 typedef struct N(Line) { double mean, scale, bias; } N(Line);
 
 static N(Line)
@@ -96,8 +96,8 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* With v = (x - mean) rstd and d = dy w: dx = rstd (d - mean(d) - v mean(d v)). Without the means if statistics are
- * fixed. The sums of dy and dy v are added to the gradients of bias and weight. */
+/* Computes gradients. With v = (x - mean) rstd and d = dy w: dx = rstd (d - mean(d) - v mean(d v)), without the means
+ * if the statistics are fixed. Adds the sums of dy and dy v to the gradients of bias and weight. */
 static void
 N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 {

@@ -1,7 +1,7 @@
 /* rt/ops/order.c - searchsorted, unique, bins and histograms, all by the keys of keys.h
  *
- * unique_dim sorts slices by comparing their keys one after the other. unique treats elements as slices of one.
- */
+ * unique_dim sorts slices by comparing their keys one after the other. unique treats elements as slices of one
+ * element. */
 #include "keys.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ comparable(RtCx *cx, const char *name, RtTensor *a, RtTensor *b, int64_t **ka, i
 	return *kb ? RT_OK : RT_ERROR;
 }
 
-/* Reads the side. *right: the argument `right`; afterwards, whether the side is "right". */
+/* Reads the argument `side`. *right holds the argument `right` on entry, and whether the side is "right" on return. */
 static int
 search_side(RtCx *cx, IValue side, bool *right)
 {
@@ -123,7 +123,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return wide == r ? RT_OK : rt_copy_into(cx, r, wide);
 }
 
-/* Does ATen's isin compare each element with all test elements? With more of these, it sorts. */
+/* Whether ATen's isin compares each element with all test elements. It sorts if there are more of these. */
 static bool
 is_searched(const RtTensor *t, const RtTensor *of)
 {
@@ -161,7 +161,7 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- unique ------------------------------------------------------------------------------------------------------ */
 
-/* The m slices of a tensor, n keys each. Results are made from the order of slices. */
+/* The m slices of a tensor, with n keys each. Results are made from the order of the slices. */
 typedef struct Slices {
 	int64_t *key, n, m;
 	bool     floating;
@@ -179,7 +179,7 @@ compare_slices(const Slices *s, int64_t a, int64_t b)
 	return 0;
 }
 
-/* Sorts slices by merging: n of them in order. work: scratch memory. */
+/* Sorts n slices by merging. `work` is scratch memory. */
 static void
 sort_slices(const Slices *s, int64_t *order, int64_t *work, int64_t n)
 {
@@ -214,7 +214,7 @@ order_slices(RtCx *cx, Slices *s, bool consecutive)
 }
 
 /* Moves the first slice of each group of equal ones to the front of order and returns their number. Fills inverse (m)
- * and count unless null. */
+ * and count, unless they are null. */
 static int64_t
 mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 {
@@ -239,7 +239,7 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 	return kinds;
 }
 
-/* Stores result i: the indices v. Null if they are not wanted: an empty tensor. */
+/* Stores the indices v as result i. If v is null, they were not requested: stores an empty tensor. */
 static int
 give_indices(RtCx *cx, int i, int ndim, const int64_t *dims, const int64_t *v, IValue *out)
 {
@@ -253,9 +253,9 @@ give_indices(RtCx *cx, int i, int ndim, const int64_t *dims, const int64_t *v, I
 }
 
 typedef struct Unique {
-	int  dim;                        /* dim; negative for all elements, flattened */
+	int  dim;                        /* dim; negative if all elements are flattened */
 	bool consecutive;
-	bool inverse, count;             /* whether the result is wanted */
+	bool inverse, count;             /* whether each of these results is requested */
 	int  nout;
 } Unique;
 
@@ -308,7 +308,7 @@ unique(RtCx *cx, RtTensor *t, Unique want, IValue *out)
 	pick_blocks(rt_data(r), rt_data(from), kinds, s.order, block);
 	if (dim > 0 && move_back(cx, dim, out))
 		return RT_ERROR;
-	/* with a dim, PyTorch returns both, wanted or not */
+	/* With a dim, PyTorch returns both, requested or not. */
 	want.inverse = want.inverse || dim >= 0;
 	want.count = want.count || dim >= 0;
 	if (give_indices(cx, 1, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, want.inverse ? inverse : NULL, out))
@@ -358,7 +358,7 @@ round_to(RtDtype t, double v)
 		: rt_half_to_float(rt_float_to_half((float)v));
 }
 
-/* Counts an element. PyTorch computes the bin in the dtype itself. */
+/* Counts an element in its bin. PyTorch computes the bin in the dtype itself. */
 static void
 count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
 {
@@ -413,7 +413,7 @@ rt_histc(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, sum);
 }
 
-/* Computes the number of elements of each bin, or the sum of their weights, of type d. */
+/* Computes the number of elements of each bin, or the sum of their weights of type d. */
 static void
 count_bins(const int64_t *bin, int64_t n, RtDtype d, const void *weight, void *r)
 {
@@ -463,7 +463,7 @@ rt_bincount(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- histogram: (n, d) points into a grid of bins given by d vectors of edges ------------------------------------ */
+/* ---- histogram: counts (n, d) points in a grid of bins, which d vectors of edges define -------------------------- */
 
 typedef struct Grid {
 	int     d;
@@ -471,8 +471,8 @@ typedef struct Grid {
 	int64_t bins[RT_MAX_RANK];
 } Grid;
 
-/* Returns the bin of x, which is between the first and the last edge. Bisects as std::upper_bound does, even if edges
- * do not ascend. */
+/* Returns the bin of x, which is between the first and the last edge. Bisects as std::upper_bound does, even if the
+ * edges do not ascend. */
 static int64_t
 bin_of(const double *edge, int64_t bins, double x)
 {

@@ -2,9 +2,9 @@
  * Quantized products: linear layers and convolutions on packed parameters, and the packed parameters themselves.
  *
  * A packed parameter is an object with slots: weight, bias and, for a convolution, its geometry. The product is
- * computed on integers minus their zero points, converted to floats while every sum stays below 2^24, else to doubles.
- * So it is exact and uses the common matrix product. The rest follows FBGEMM: add the bias in units of the product,
- * multiply once, round to even, clamp.
+ * computed on integers minus their zero points. These are converted to floats while every sum stays below 2^24, and
+ * otherwise to doubles. So the product is exact and uses the common matrix product. The remaining steps follow FBGEMM:
+ * add the bias in units of the product, multiply once, round to even, clamp.
  */
 #include "gemm.h"
 #include "quant.h"
@@ -51,7 +51,7 @@ PACKED_CLASS(clamp_transpose_class, "__torch__.torch.classes.xnnpack.TransposeCo
 
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
 
-/* Returns the slots of a packed argument. Raises and returns null if it has another number of them. */
+/* Returns the slots of a packed argument. Null, with an error raised, if it has fewer than n. */
 static IValue *
 slots_of(RtCx *cx, IValue v, int n)
 {
@@ -80,11 +80,11 @@ new_packed(RtCx *cx, const RtClass *cls, const IValue *slot, int n, IValue *out)
 typedef struct Scales {
 	const RtCx *cx;
 	double  x;                       /* scale of the activations */
-	int64_t n;                       /* number of the weight's scales: 1, or one per output */
+	int64_t n;                       /* number of the weight's scales: one, or one for each output */
 	double *w;
 } Scales;
 
-/* Sets one scale, or those of each channel. */
+/* Sets one scale, or the scales of the channels. */
 static int
 take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
 {
@@ -100,7 +100,7 @@ take_scales(RtCx *cx, RtTensor *each, double scale, Scales *s)
 	return RT_OK;
 }
 
-/* Reads the scales of a weight: one for all of it, or those of channels along dim 0. */
+/* Reads the scales of a weight: one for the whole weight, or those of channels along dim 0. */
 static int
 scales_of(RtCx *cx, RtTensor *w, Scales *s)
 {
@@ -111,8 +111,8 @@ scales_of(RtCx *cx, RtTensor *w, Scales *s)
 	return take_scales(cx, each, w->quant->scale, s);
 }
 
-/* Returns the integers of t minus their zero points, as dense floats or doubles. Per channel, zero points are along
- * dim 0. */
+/* Returns the integers of t minus their zero points, as dense floats or doubles. If t is quantized per channel, zero
+ * points are along dim 0. */
 static RtTensor *
 centred(RtCx *cx, RtTensor *t, RtDtype ct)
 {
@@ -137,7 +137,7 @@ centred(RtCx *cx, RtTensor *t, RtDtype ct)
 	return d;
 }
 
-/* Returns float if sums of k products of 8-bit integers are exact in it, else double. */
+/* Returns float if sums of k products of 8-bit integers are exact in float, and otherwise double. */
 static RtDtype
 product_type(int64_t k)
 {
@@ -149,7 +149,7 @@ typedef struct Output {
 	int64_t zero;
 	RtDtype dtype;
 	bool    relu;
-	double  through; /* if not 0: scale of 8 bits, with through_zero, to which a floating result is first rounded */
+	double  through; /* if not 0, a floating result is first rounded to 8 bits with this scale and through_zero */
 	int64_t through_zero;
 } Output;
 
@@ -216,7 +216,7 @@ float_bias(RtCx *cx, IValue bias, RtTensor **d)
 
 /* ---- linear ------------------------------------------------------------------------------------------------- */
 
-/* Does the weight have bytes without a zero point, and few enough of them for sums in int32? */
+/* Whether the weight has bytes without a zero point, and few enough of them for sums in int32. */
 static bool
 is_of_bytes(const RtTensor *w)
 {
@@ -290,7 +290,7 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 }
 
 typedef struct Int8Layer {
-	RtTensor    *w;          /* the integers of the weight */
+	RtTensor    *w;          /* integers of the weight */
 	Scales       scales;
 	Int8Weights  packed;
 } Int8Layer;
@@ -348,7 +348,7 @@ static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear, static_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu, static_linear(cx, in, true, out))
 
-/* Quantizes x to 8 bits over its own range, or to 7 if narrow. */
+/* Quantizes x to 8 bits over its own range, or to 7 bits if `narrow`. */
 static int
 quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 {
@@ -379,7 +379,7 @@ dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 KERNEL(quantized_linear_dynamic, dynamic_linear(cx, in, false, out))
 KERNEL(quantized_linear_relu_dynamic, dynamic_linear(cx, in, true, out))
 
-/* Returns the weight rounded to float16's precision and range, a temporary. */
+/* Returns the weight rounded to float16's precision and range, as a temporary. */
 static RtTensor *
 half_weight(RtCx *cx, RtTensor *w)
 {
@@ -483,7 +483,7 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	return store_sum(cx, r, sum);
 }
 
-/* Returns a view of t with a dim of size 1 inserted or removed at 2. */
+/* Returns a view of t with a dim of size 1 inserted or removed at dim 2. */
 static RtTensor *
 flat_view(RtCx *cx, RtTensor *t, bool insert)
 {
@@ -503,7 +503,7 @@ flat_view(RtCx *cx, RtTensor *t, bool insert)
 	return rt_tensor_view(cx, t, n, dims, strides, t->offset);
 }
 
-/* Convolves over nd dims. nd 1 is computed as two dims. */
+/* Convolves over nd dims. One dim is computed as two dims. */
 static int
 conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *out)
 {
@@ -532,8 +532,8 @@ static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* Arguments: qx, packed, stride, padding, dilation, groups, output_scale, output_zero_point. The packed parameters'
- * geometry is used. */
+/* Arguments: qx, packed, stride, padding, dilation, groups, output_scale, output_zero_point. The geometry is that of
+ * the packed parameters. */
 static int
 old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
@@ -581,7 +581,7 @@ CONV(conv_transpose2d_dynamic, dynamic_conv(cx, 2, in, out))
 CONV(conv_transpose3d_dynamic, dynamic_conv(cx, 3, in, out))
 #undef CONV
 
-/* Makes a list of nd values. One dim becomes two, with `lead` first. */
+/* Makes a list of nd values. A list for one dim becomes one for two dims, with `lead` first. */
 static int
 geometry_list(RtCx *cx, IValue list, int nd, int64_t lead, IValue *out)
 {

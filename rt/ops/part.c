@@ -1,7 +1,7 @@
 /* rt/ops/part.c - views of parts: one index, a range, pieces, a diagonal, windows
  *
- * Every kernel changes a Geom: the offset of the first element, a dim's size, a dim's stride.  No element is copied.
- */
+ * Every kernel changes a Geom: the offset of the first element, a dim's size, or a dim's stride. No element is
+ * copied. */
 #include "geom.h"
 
 int
@@ -100,7 +100,7 @@ rt_narrow_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return narrow(cx, in[0].u.t, in[1].u.i, rt_load_i64(start->dtype, rt_data(start)), in[3].u.i, out);
 }
 
-/* n views along a dim.  length null: each has `piece` indices, the last one the remainder. */
+/* n views along a dim. If length is null, each has `piece` indices, and the last one has the remaining indices. */
 typedef struct Cuts { int64_t n; const int64_t *length; int64_t piece; } Cuts;
 
 static int
@@ -208,7 +208,7 @@ KERNEL(unsafe_split_with_sizes, rt_split_with_sizes(cx, in, out))
 KERNEL(split_sizes, rt_split_with_sizes(cx, in, out))
 KERNEL(split, rt_split_with_sizes(cx, in, out))
 
-/* Appends the view [start, end) of dim d, clipped as slices are. */
+/* Appends the view [start, end) of dim d. The bounds are clipped as those of slices. */
 static int
 push_slice(RtCx *cx, RtTensor *t, int d, int64_t start, int64_t end, RtList *list)
 {

@@ -1,8 +1,7 @@
 /* rt/ops/parts.c - tables of functions for all kinds of operands
  *
- * A program without some kinds of operands defines these tables itself, with fewer entries.  Then this file is not
- * linked, nor are functions that only these tables refer to.
- */
+ * A program without some kinds of operands defines these tables itself, with fewer entries. Then neither this file nor
+ * functions that only these tables refer to are linked. */
 #include "gemm.h"
 #include "quant.h"
 

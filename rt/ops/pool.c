@@ -1,8 +1,8 @@
 /*
  * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
  *
- * pool_sizes.c makes a table of windows for each dim; a loop over planes reads it.  For channels-last floats, the loops
- * are over rows of channels.
+ * pool_sizes.c makes a table of windows for each dim, which a loop over planes reads. For channels-last floats, the
+ * loops are over rows of channels.
  */
 #include "block.h"
 #include "pool.h"
@@ -14,7 +14,7 @@
 
 enum { RUN_LEAST = 4 };
 
-/* by: divisors of an average, applied one after the other */
+/* A window: its bounds, and the divisors of an average, `by`, which are applied one after the other. */
 typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;
 
 /* Returns the window of the output at (z, y, x). */
@@ -37,7 +37,7 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 	return w;
 }
 
-/* Does the run of results that are computed together begin at column x? */
+/* Whether the run of results that are computed together begins at column x. */
 static inline bool
 begins_run(const Pool *g, int64_t x)
 {
@@ -67,7 +67,7 @@ find_run(Pool *g)
 	g->run.n = last - first;
 }
 
-/* Outputs of a plane in order: o is (oz, oy, ox) */
+/* Loops over the outputs of a plane in order. o is the index of (oz, oy, ox). */
 #define EACH_OUTPUT(g, o) \
 	for (int64_t o = 0, oz = 0; oz < (g)->out[0]; oz++) \
 		for (int64_t oy = 0; oy < (g)->out[1]; oy++) \
@@ -75,7 +75,8 @@ find_run(Pool *g)
 
 #define LARGER(v) (((v) > y[o]) | ((v) != (v)))
 
-/* Maximum with x[o * s] for n results: if greater or NaN, sets y[o] and at[o] (at may be null) to base + o * s. */
+/* Takes the maximum with x[o * s] for n results. If x[o * s] is greater or NaN, sets y[o] to it, and at[o] to base + o
+ * * s. `at` may be null. */
 static void
 max_any(const float *restrict x, float *restrict y, int64_t *restrict at, int64_t n, int64_t s, int64_t base)
 {
@@ -138,7 +139,7 @@ max_indexed(const float *restrict x, float *restrict y, int64_t *restrict at, in
 
 RT_SMALL
 
-/* Computes all channels of one result.  x: the image; y, at (or null): the result's channels. */
+/* Computes all channels of one result. x is the image; y and at are the result's channels; at may be null. */
 typedef void LastFn(const Pool *, const Window *, const float *x, float *y, int64_t *at);
 
 static void
@@ -217,11 +218,11 @@ static void average_last(void *arg, int64_t begin, int64_t end) { run_last(arg, 
 #include "pool_loops.h"
 
 typedef void Body(void *, int64_t, int64_t);
-/* cost of an output; bodies for float, double, int64, and float with channels last (or null) */
+/* Cost of an output, and loops for float, double, int64, and float with channels last. The last one may be null. */
 typedef struct Work { int cost; Body *body[4]; } Work;
 static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64, max_last } };
 
-/* Averages of whole planes: means. */
+/* Computes means, which are averages of whole planes. */
 static void
 mean_planes_f32(void *arg, int64_t begin, int64_t end)
 {
@@ -267,7 +268,7 @@ run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 
 /* ---- results --------------------------------------------------------------------------------------- */
 
-/* Makes result i for t with the pool's output sizes.  keep: keeps channels_last. */
+/* Makes result i for t with the pool's output sizes. `keep` tells whether it keeps channels_last. */
 static RtTensor *
 result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bool keep)
 {
@@ -281,7 +282,7 @@ result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bo
 	return rt_result(cx, i, dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
 }
 
-/* A dense array of type ct: channels last if self is and the loops support it. */
+/* Returns a dense array of type ct. It is channels last if self is and the loops support it. */
 static RtTensor *
 array_like(RtCx *cx, Pool *g, RtTensor *t, RtDtype ct, bool out)
 {
@@ -336,7 +337,7 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 	return dense_done(cx, r, y);
 }
 
-/* in: self, kernel_size, stride, padding, dilation, ceil_mode */
+/* Arguments: self, kernel_size, stride, padding, dilation, ceil_mode. */
 static int
 max_pool(RtCx *cx, Pool g, PoolCheck *check, bool with_index, const IValue *in, IValue *out)
 {
@@ -465,7 +466,7 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, const Work *work, I
 	return dense_done(cx, r, y);
 }
 
-/* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override */
+/* Arguments: kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override. */
 static int
 average_windows(RtCx *cx, Pool *g, const IValue *in)
 {
@@ -532,7 +533,7 @@ same_as_output(RtCx *cx, const char *op, const RtTensor *grad, const RtTensor *s
 	return same ? RT_OK : rt_raise(cx, "%s: grad_output does not have the size of the result", op);
 }
 
-/* Makes a result like self from the gradient of the output. scatter_work reads g->index. */
+/* Makes a result like self from the gradient of the output. With scatter_work, reads g->index. */
 static int
 gradient_result(RtCx *cx, Pool *g, const Work *work, RtTensor *grad, RtTensor *self, IValue *out)
 {
@@ -588,7 +589,7 @@ adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue
 KERNEL(_adaptive_avg_pool2d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out))
 KERNEL(_adaptive_avg_pool3d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool3d_backward", 3, in, out))
 
-/* Returns dense indices into planes of in_plane elements, all checked. Null: raised. */
+/* Returns dense indices into planes of in_plane elements. All are checked. Null if an error was raised. */
 static int64_t *
 checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
 {
@@ -604,7 +605,7 @@ checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
 	return at;
 }
 
-/* Arguments: grad_output, self, geometry that the indices make unnecessary, indices. */
+/* Arguments: grad_output, self, geometry that is not needed because of the indices, indices. */
 static int
 max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValue *out)
 {

@@ -1,6 +1,6 @@
-/* rt/ops/pool_loops.h - the loops of pool.c for one element type T. N(name) is the name of a function for T. IS_NAN(v).
- * LOWEST: the result of a window that dilation moves entirely into the padding. RUNS: compute results of a row together
- * if their windows are alike. */
+/* rt/ops/pool_loops.h - the loops of pool.c for one element type T. N(name) is the name of a function for T. IS_NAN(v)
+ * tells whether v is NaN. LOWEST is the result of a window that dilation moves entirely into the padding. With RUNS,
+ * results of a row whose windows are alike are computed together. */
 
 #ifdef RUNS
 
@@ -155,7 +155,7 @@ N(spread_planes)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Sets x[index[o]] to y[o], or adds it. The indices are already checked. */
+/* Sets x[index[o]] to y[o], or adds y[o] to it. The indices must be checked. */
 static void
 N(scatter_planes)(void *arg, int64_t begin, int64_t end)
 {

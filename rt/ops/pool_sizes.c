@@ -1,7 +1,7 @@
 /*
- * Sizes and windows of pooling, checked in PyTorch's order, so that the same error is raised if there are several.
- * Pooling over one dim is pooling over two with a height of 1, also in messages.  Only max_pool1d without indices has
- * its own checks; it returns an empty result in cases for which the others raise.
+ * Sizes and windows of pooling. They are checked in PyTorch's order, so that the same error is raised if there are
+ * several. Pooling over one dim is pooling over two with a height of 1, also in messages. Only max_pool1d without
+ * indices has its own checks. It returns an empty result in cases for which the others raise an error.
  */
 #include "block.h"
 #include "pool.h"
@@ -12,7 +12,7 @@
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* Sizes of the input as in messages: "[2, 1, 5]" for one dim, with the height inserted. */
+/* Returns sizes of the input as in messages: "[2, 1, 5]" for one dim, with the height inserted. */
 static const char *
 input_text(const Pool *g, DenseText *text)
 {
@@ -31,7 +31,7 @@ input_text(const Pool *g, DenseText *text)
 	return dense_text(&shown, text);
 }
 
-/* Channels and sizes: "3x1x5". */
+/* Returns a text of channels and sizes: "3x1x5". */
 static const char *
 plane_text(char text[SIZES_TEXT], const Pool *g, const int64_t *size)
 {
@@ -42,7 +42,7 @@ plane_text(char text[SIZES_TEXT], const Pool *g, const int64_t *size)
 	return text;
 }
 
-/* "kH: 1 kW: 5" */
+/* Returns a text of named sizes: "kH: 1 kW: 5". */
 static const char *
 named_text(char text[SIZES_TEXT], const Pool *g, const char *name, const int64_t *size)
 {
@@ -105,7 +105,7 @@ list_length(IValue v)
 	return v.tag == RT_LIST ? v.u.list->n : v.tag != RT_NONE;
 }
 
-/* Reads one number for each of the nd dims, or one for all.  must: the family's words in the error. */
+/* Reads one number for each of the nd dims, or one for all. `must` has the family's words for the error. */
 static int
 read_pool_list(RtCx *cx, const Pool *g, const char *what, const char *must, IValue list, int64_t size[3])
 {
@@ -118,7 +118,7 @@ read_pool_list(RtCx *cx, const Pool *g, const char *what, const char *must, IVal
 	return rt_raise(cx, "%s: %s must %s, or a tuple of %s ints", g->op, what, must, g->nd == 2 ? "two" : "three");
 }
 
-/* Checks an input with one spatial dim: one or two dims precede it. */
+/* Checks an input with one spatial dim, which one or two dims precede. */
 static int
 check_line(RtCx *cx, const Pool *g)
 {
@@ -130,7 +130,8 @@ check_line(RtCx *cx, const Pool *g)
 		"checking arguments for %s)", ndim, g->op);
 }
 
-/* avg_pool2d of PyTorch reads the size of dim -3 before it checks how many dims there are: its error is this one. */
+/* Raises an error if there is no dim -3. avg_pool2d of PyTorch reads its size before it checks the number of dims, so
+ * this is its error. */
 static int
 check_third_dim(RtCx *cx, const Pool *g)
 {
@@ -152,7 +153,7 @@ stride_or_kernel(const PoolCall *call)
 
 /* ---- windows of given sizes ------------------------------------------------------------------------------- */
 
-/* Number of windows; below 1 if the input is too small. */
+/* Returns the number of windows. Below 1 if the input is too small. */
 static int64_t
 windows_in(const Pool *g, int i, bool ceil_mode)
 {
@@ -189,7 +190,7 @@ check_positive(RtCx *cx, const Pool *g, const char *what, const char *name, cons
 	return rt_raise(cx, "%s should be greater than zero, but got %s", what, named_text(text, g, name, size));
 }
 
-/* Raises if a dim other than the batch is empty, or the rank is wrong. */
+/* Raises an error if a dim other than the batch is empty, or if the rank is wrong. */
 static int
 check_dims(RtCx *cx, const Pool *g, const char *function)
 {
@@ -230,7 +231,7 @@ check_out(RtCx *cx, const Pool *g)
 		plane_text(in, g, g->in), plane_text(out, g, g->out));
 }
 
-/* Allocates the tables when out is known. */
+/* Allocates the tables. `out` must be known. */
 int
 pool_tables(RtCx *cx, Pool *g)
 {
@@ -366,7 +367,7 @@ read_divisor(RtCx *cx, Pool *g, IValue divisor)
 	return g->divisor ? RT_OK : rt_raise(cx, "divisor must be not zero");
 }
 
-/* With three dims, a kernel larger than the input is an error whatever the padding. */
+/* Raises an error if the kernel is larger than the input. Only with three dims, and whatever the padding. */
 static int
 check_larger(RtCx *cx, const Pool *g)
 {
@@ -414,7 +415,7 @@ pool_adaptive_tables(RtCx *cx, Pool *g)
 	return RT_OK;
 }
 
-/* Reads nd output sizes.  wrong: the error for another number of sizes. */
+/* Reads nd output sizes. `wrong` is the error for another number of sizes. */
 static int
 output_size(RtCx *cx, Pool *g, IValue size, const char *wrong)
 {
@@ -428,7 +429,7 @@ output_size(RtCx *cx, Pool *g, IValue size, const char *wrong)
 	return rt_raise(cx, "%s%s must be %d", g->op, wrong, g->nd);
 }
 
-/* Raises if a dim from `first` on is empty.  One spatial dim counts as two. */
+/* Raises an error if a dim from `first` on is empty. One spatial dim counts as two. */
 static int
 check_filled(RtCx *cx, const Pool *g, const char *function, int first)
 {
@@ -455,7 +456,7 @@ check_rank(RtCx *cx, const Pool *g, const char *function, const char *colon)
 		input_text(g, &text));
 }
 
-/* Raises for the first negative size of the result. */
+/* Raises an error for the first negative size of the result. */
 static int
 check_result(RtCx *cx, const Pool *g)
 {
@@ -491,7 +492,8 @@ pool_adaptive_max(RtCx *cx, Pool *g, IValue size)
 	return check_dtype(cx, g, "F", function) || pool_adaptive_tables(cx, g);
 }
 
-/* "{1, -1}"; of three PyTorch leaves out the second space. */
+/* Raises an error for a negative output size. The sizes are printed as "{1, -1}"; of three, PyTorch leaves out the
+ * second space. */
 static int
 check_output_size(RtCx *cx, const Pool *g)
 {
@@ -506,8 +508,8 @@ check_output_size(RtCx *cx, const Pool *g)
 		"but received {%lld, %lld,%lld}", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 
-/* A single window is a mean, of any rank, even of no elements.  Without elements no kernel runs, so the dtype is not
- * checked. */
+/* Sets up adaptive average pooling. A single window is a mean, of any rank, even of no elements. Without elements no
+ * kernel runs, so the dtype is not checked. */
 int
 pool_adaptive_average(RtCx *cx, Pool *g, IValue size)
 {

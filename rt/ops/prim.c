@@ -1,5 +1,5 @@
 /*
- * Other operators: properties of tensors, tensors as numbers, identity, enums, devices, printing and the state of a
+ * Other operators: properties of tensors, tensors as numbers, identity, enums, devices, printing, and the state of a
  * call.
  */
 #include <stdio.h>
@@ -36,7 +36,8 @@ item(RtCx *cx, const RtTensor *t, IValue *out)
 
 KERNEL(aten_item, item(cx, in[0].u.t, out))
 
-/* A complex number becomes real only if its imaginary part is 0. */
+/* Returns the value of a tensor of one element as a real number. A complex number is accepted only if its imaginary
+ * part is 0. */
 static int
 real_item(RtCx *cx, const RtTensor *t, const char *type, IValue *out)
 {
@@ -158,7 +159,7 @@ NESTS(float)
 NESTS(bool)
 NESTS(complex)
 
-/* By the element's code of prim::tolist and the depth of lists in a list. */
+/* Types of nested lists, by the element's code of prim::tolist and the depth. */
 static const RtType *const nested[4][TOLIST_MAX] = {
 	{ &rt_type_int, &int1, &int2, &int3, &int4, &int5 },
 	{ &rt_type_float, &float1, &float2, &float3, &float4, &float5 },
@@ -206,7 +207,7 @@ to_list(RtCx *cx, const RtTensor *t, int dim, const char *p, int code, IValue *o
 	return RT_OK;
 }
 
-/* The arguments, in a list: tensor, depth of the lists, code of their elements: 0 int, 1 float, 2 bool, 3 complex. */
+/* Arguments, in one list: tensor, depth of the lists, code of their elements (0 int, 1 float, 2 bool, 3 complex). */
 int
 rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -351,7 +352,7 @@ rt_prim_data(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(__is__, put_bool(rt_same(in[0], in[1]), out))
 KERNEL(__isnot__, put_bool(!rt_same(in[0], in[1]), out))
 
-/* The id of a number is its bits; that of any other value is its address.  None: 0. */
+/* Returns the id of a value. For a number it is its bits, for None 0, and for any other value its address. */
 KERNEL(prim_id, put_int(rt_is_none(in[0]) ? 0 : (int64_t)(intptr_t)in[0].u.p, out))
 
 int
@@ -397,7 +398,7 @@ KERNEL(prim_EnumValue_str, enum_value(cx, in, out))
 KERNEL(eq_device, put_bool(in[0].u.i == in[1].u.i, out))
 KERNEL(ne_device, put_bool(in[0].u.i != in[1].u.i, out))
 
-/* "cpu", "cuda", "cuda:1" */
+/* Parses "cpu", "cuda", "cuda:1". */
 int
 rt_device(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -480,7 +481,7 @@ KERNEL(backward, no_gradient(cx))
 KERNEL(backward_TensorList, no_gradient(cx))
 KERNEL(prim_lacks, rt_lacks(cx, "%s", in[0].u.str->s))
 
-/* Prints a text once: a model may warn at the same line on each call. */
+/* Prints a text once, because a model may warn at the same line on each call. */
 int
 rt_warn(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -523,7 +524,7 @@ KERNEL(prim_TimePoint, put_int(rt_now(), out))
 KERNEL(prim_AddStatValue, RT_OK)
 KERNEL(torchvision__cuda_version, put_int(-1, out))
 
-/* The sum, or the only operand that is not None (an undefined gradient). */
+/* Returns the sum. If an operand is None, which is an undefined gradient, returns the other one. */
 int
 rt_prim_AutogradAdd(RtCx *cx, const IValue *in, IValue *out)
 {

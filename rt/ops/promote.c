@@ -1,8 +1,7 @@
 /* rt/ops/promote.c - the result type and shape of several operands
  *
- * Operands are in three groups: tensors with dims, 0-d tensors, numbers.  Within a group, types are promoted pairwise
- * by the table.  A lower group only counts if its category (bool < integral < floating < complex) is higher.
- */
+ * Operands are in three groups: tensors with dims, 0-d tensors, numbers. Within a group, types are promoted pairwise by
+ * the table. A lower group only counts if its category (bool < integral < floating < complex) is higher. */
 #include "kernel.h"
 
 RtDtype
@@ -23,7 +22,7 @@ rt_to_floating(RtDtype d)
 	return rt_kind(d) == 'I' || d == RT_b8 ? RT_f32 : d;
 }
 
-/* The common type of two types.  Records the first pair that has none. */
+/* Returns the common type of two types. Records the first pair that has none. */
 static RtDtype
 promoted(RtPromotion *p, RtDtype a, RtDtype b)
 {
@@ -40,7 +39,7 @@ promote_group(RtPromotion *p, RtDtype *group, RtDtype d)
 	*group = *group == RT_NDTYPE ? d : promoted(p, *group, d);
 }
 
-/* The smallest type of a number's category: the width of its own type does not count. */
+/* Returns the smallest type of a number's category, because the width of its own type does not count. */
 static RtDtype
 wrapped_type(RtDtype d)
 {

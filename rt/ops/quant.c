@@ -1,10 +1,10 @@
 /*
  * Quantized tensors: making them, their parts, and other operators on them.
  *
- * A quantized tensor is integers and (scale, zero point), for all or per channel: value = (q - zero) * scale in
- * float32, q = clamp(round_half_even(value / scale) + zero).  An operator without a quantized kernel dequantizes its
- * arguments and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that do the
- * same.
+ * A quantized tensor is integers with scale and zero point, one pair for all or one for each channel: value = (q -
+ * zero) * scale in float32, q = clamp(round_half_even(value / scale) + zero). An operator without a quantized kernel
+ * dequantizes its arguments and quantizes its result again (quant_open, quant_close). Most operators of quant.def are
+ * bodies that do the same.
  */
 #include "geom.h"
 
@@ -28,7 +28,7 @@ quant_raw(RtCx *cx, const RtTensor *t)
 		RtQuant *q = r->quant;
 
 		r->quant = 0;
-		rt_count_down(&q->h);    /* t has its own reference: this is not the last */
+		rt_count_down(&q->h);    /* t has a reference of its own, so this is not the last one */
 	}
 	r->dtype = plain[t->dtype - RT_qi8];
 	return r;
@@ -92,8 +92,8 @@ quant_range(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = dtype == RT_qu8 ? 255 : dtype == RT_qi8 ? 127 : INT32_MAX;
 }
 
-/* Dense scales and zero points of the channels.  step 0: one of each for all.  Zero points of float parameters need not
- * be integers. */
+/* Dense scales and zero points of the channels. step is 0 if all channels share one of each. Zero points of float
+ * parameters need not be integers. */
 typedef struct Params { const double *scale, *zero; int64_t step, inner, channels; double s, z; bool floating; } Params;
 
 static int
@@ -134,7 +134,7 @@ channel_of(const Params *p, int64_t i)
 	return p->step ? i / p->inner % p->channels : 0;
 }
 
-/* A new temporary with t's sizes.  It has t's order of dims, or is contiguous if t is quantized per channel. */
+/* Returns a new temporary with t's sizes. It has t's order of dims, or is contiguous if t is quantized per channel. */
 static RtTensor *
 laid_as(RtCx *cx, RtDtype dtype, const RtTensor *t)
 {
@@ -146,7 +146,7 @@ laid_as(RtCx *cx, RtDtype dtype, const RtTensor *t)
 	return rt_temp(cx, rt_tensor_strided(cx, dtype, t->ndim, t->dims, strides));
 }
 
-/* The values of t in float32; fused: scale * integer - scale * zero, rounded once. */
+/* Returns the values of t in float32. With `fused` they are scale * integer - scale * zero, rounded once. */
 static RtTensor *
 values_as(RtCx *cx, const RtTensor *t, bool fused)
 {
@@ -175,7 +175,7 @@ values_of(RtCx *cx, const RtTensor *t)
 	return values_as(cx, t, false);
 }
 
-/* Quantizes x to r by r's parameters.  inverse: 1 / scale.  0: computed for each channel. */
+/* Quantizes x to r by r's parameters. inverse is 1 / scale. If it is 0, it is computed for each channel. */
 static int
 store_by(RtCx *cx, RtTensor *r, RtTensor *x, float inverse)
 {
@@ -205,7 +205,7 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 
 /* ---- other operators on quantized tensors --------------------------------------------------------------------- */
 
-/* Replaces quantized tensors in an argument by their values.  first: the first such tensor. */
+/* Replaces quantized tensors in an argument by their values. Sets *first to the first such tensor. */
 static int
 open_value(RtCx *cx, IValue v, bool fused, IValue *out, RtTensor **first)
 {
@@ -232,7 +232,7 @@ close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IV
 	return quant_store(cx, r, t);
 }
 
-/* The integers of t minus its zero point, in float32: values in units of its scale. */
+/* Returns the integers of t minus its zero point, in float32. These are t's values in units of its scale. */
 static RtTensor *
 units_of(RtCx *cx, const RtTensor *t)
 {
@@ -247,7 +247,8 @@ units_of(RtCx *cx, const RtTensor *t)
 	return r;
 }
 
-/* t, or a copy of t with channels last.  Ranks other than 4 and 5: t itself. */
+/* Returns t with channels last: a copy, or t itself if it has that format already. Returns t itself if its rank is not
+ * 4 or 5. */
 static RtTensor *
 channels_last(RtCx *cx, RtTensor *t)
 {
@@ -261,7 +262,7 @@ channels_last(RtCx *cx, RtTensor *t)
 	return !r || cx->meta || !rt_copy_into(cx, r, t) ? r : NULL;
 }
 
-/* Stores t, which is in units of like's scale, as a result quantized like `like`. */
+/* Stores t, which is in units of like's scale, as a result that is quantized like `like`. */
 static int
 close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *out)
 {
@@ -281,7 +282,7 @@ close_units(RtCx *cx, RtTensor *t, const RtTensor *like, RtRounding by, IValue *
 	return RT_OK;
 }
 
-/* Runs a linear operator on integers minus their zero point. Their halves are exact. */
+/* Runs a linear operator on integers minus their zero point. Halves of these are exact. */
 int
 quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IValue *out)
 {
@@ -302,7 +303,7 @@ quant_linear_by(RtCx *cx, const RtCall *c, const IValue *in, RtRounding by, IVal
 	return close_units(cx, result[0].u.t, first, by, out);
 }
 
-/* Runs any other operator on the values. */
+/* Runs any other operator on the values of its arguments, and quantizes its results. */
 static int
 through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 {
@@ -331,7 +332,7 @@ through(RtCx *cx, const RtCall *c, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* The dim of r with t's channels.  r has t's dims, or one dim of size 1 more or less.  -1: none. */
+/* Returns the dim of r with t's channels. r has t's dims, or one dim of size 1 more or less. -1 if no dim has them. */
 static int
 channels_in(const RtTensor *r, const RtTensor *t)
 {
@@ -346,7 +347,7 @@ channels_in(const RtTensor *r, const RtTensor *t)
 	return -1;
 }
 
-/* Sets q to the parameters of n channels, beginning at the part's start. */
+/* Sets q to the parameters of n channels, from the part's start on. */
 static int
 take_channels(RtCx *cx, RtQuant *q, const RtQuant *of, const ViewPart *part, int64_t n)
 {
@@ -363,7 +364,7 @@ take_channels(RtCx *cx, RtQuant *q, const RtQuant *of, const ViewPart *part, int
 	return RT_ERROR;
 }
 
-/* Sets the parameters of a view.  A view of one channel is quantized per tensor. */
+/* Sets the parameters of a view. A view of one channel is quantized per tensor. */
 static int
 view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
 {
@@ -391,7 +392,7 @@ view_channels(RtCx *cx, RtTensor *r, const RtTensor *t, const ViewPart *part)
 	} else {
 		q->axis = at;
 	}
-	rt_count_down(&r->quant->h);             /* t has its own reference: this is not the last */
+	rt_count_down(&r->quant->h);             /* t has a reference of its own, so this is not the last one */
 	r->quant = q;
 	return RT_OK;
 }
@@ -403,7 +404,8 @@ check_float(RtCx *cx, const RtTensor *t)
 						     rt_dtypes[t->dtype].brief);
 }
 
-/* A temporary with floats or a number, quantized as `like`.  It has like's sizes if that is quantized per channel. */
+/* Returns a temporary with floats or a number, quantized as `like`. It has like's sizes if that is quantized per
+ * channel. */
 static RtTensor *
 values_like(RtCx *cx, IValue values, const RtTensor *like)
 {
@@ -432,7 +434,7 @@ write_values(RtCx *cx, RtTensor *to, IValue values)
 	return t ? rt_copy_into(cx, to, t) : RT_ERROR;
 }
 
-/* Do the parameters of t differ from like's? */
+/* Whether the parameters of t differ from like's. */
 static bool
 has_other_scale(const RtTensor *t, const RtTensor *like)
 {
@@ -442,7 +444,7 @@ has_other_scale(const RtTensor *t, const RtTensor *like)
 	       (a->scale != b->scale || a->zero != b->zero);
 }
 
-/* The quantized tensors, converted to the parameters of the first one.  Null: raised. */
+/* Returns the quantized tensors, converted to the parameters of the first one. Null if an error was raised. */
 static const RtList *
 with_one_scale(RtCx *cx, const RtList *list)
 {
@@ -492,7 +494,7 @@ check_quantized(RtCx *cx, const RtTensor *t, const char *op)
 			: rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
 }
 
-/* inverse: factor that quantizes.  0: 1 / scale */
+/* Quantizes per tensor. inverse is the factor that quantizes, or 0 for 1 / scale. */
 static int
 per_tensor(RtCx *cx, RtTensor *t, Affine by, float inverse, RtDtype dtype, IValue *out)
 {
@@ -520,7 +522,7 @@ rt_quantize_per_tensor(RtCx *cx, const IValue *in, IValue *out)
 			  rt_dtype_or(in[3], RT_NDTYPE), out);
 }
 
-/* x, inverse, scale, zero_point, dtype */
+/* Arguments: x, inverse, scale, zero_point, dtype. */
 int
 rt_prim_as_quantized(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -562,7 +564,7 @@ rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
 			  out);
 }
 
-/* self, reduce_range -> scale, zero point: those of quint8 over the tensor's own range */
+/* Arguments: self, reduce_range. Results: scale and zero point of quint8 over the tensor's own range. */
 int
 rt__choose_qparams_per_tensor(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -579,7 +581,7 @@ rt__choose_qparams_per_tensor(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* self, dtype, reduce_range: the parameters are chosen by the tensor's own range */
+/* Arguments: self, dtype, reduce_range. The parameters are chosen by the tensor's own range. */
 int
 rt_quantize_per_tensor_dynamic(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -638,7 +640,7 @@ rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
 	return quant_store(cx, r, t);
 }
 
-/* A quantized tensor of given integers.  strides may be null. */
+/* Makes a quantized tensor from given integers. strides may be null. */
 static int
 of_integers(RtCx *cx, const IValue *in, const int64_t *strides, IValue *out)
 {
@@ -713,7 +715,7 @@ rt__make_per_channel_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
 	return r ? rt_copy_into(cx, r, t) : RT_ERROR;
 }
 
-/* size, dtype, layout, device, pin_memory, scale, zero_point, memory_format */
+/* Arguments: size, dtype, layout, device, pin_memory, scale, zero_point, memory_format. */
 int
 rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -735,7 +737,7 @@ rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Stores the floats v, the values of t, with t's strides. */
+/* Stores the floats v, which are the values of t, with t's strides. */
 static int
 give_values(RtCx *cx, RtTensor *t, RtTensor *v, IValue *out)
 {
@@ -800,7 +802,7 @@ rt_int_repr(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, raw);
 }
 
-/* Raises unless t is quantized per tensor with a known scale and zero point. */
+/* Raises an error unless t is quantized per tensor with a known scale and zero point. */
 static int
 check_one_scale(RtCx *cx, const RtTensor *t, const char *op)
 {

@@ -1,12 +1,12 @@
 /*
- * Average pools of quantized tensors: linear operators on integers, rounded by the table of rt/engines.c.
+ * Average pools of quantized tensors. They are linear operators on integers, rounded by the table of rt/engines.c.
  *
- * Only rt_quantized refers to them, so that programs without quantized tensors lack them.
+ * Only rt_quantized refers to them, so programs without quantized tensors do not link them.
  */
 #include "dense.h"
 #include "quant.h"
 
-/* Windows of lines and planes of a quantized tensor.  Lines are rounded as planes of one row. */
+/* Computes windows of lines or planes of a quantized tensor. Lines are rounded as planes of one row. */
 int
 quant_windows(RtCx *cx, const RtCall *c, RtQuantOp op, int nd, const IValue *in, IValue *out)
 {
@@ -17,7 +17,8 @@ quant_windows(RtCx *cx, const RtCall *c, RtQuantOp op, int nd, const IValue *in,
 	return quant_linear_by(cx, c, in, rt_rounding(cx, op, v.u.t, in[1]), out);
 }
 
-/* Means of volumes.  If the result has one element for each channel, PyTorch computes a mean over all elements. */
+/* Computes means of volumes. If the result has one element for each channel, PyTorch computes a mean over all
+ * elements. */
 int
 quant_volumes(RtCx *cx, const IValue *in, IValue *out)
 {

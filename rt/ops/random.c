@@ -1,9 +1,8 @@
 /* rt/ops/random.c - draws from ATen's CPU generator, in ATen's order
  *
- * A distribution fills an array, one element after the other in memory order; the array is cast to the tensor. A
- * tensor that is not dense is filled in the order of its indices.  Each operator uses the same bits of the generator
- * for an element as PyTorch's CPU kernel, so that results are the same for a seed.
- */
+ * A distribution fills an array, one element after the other in memory order. The array is cast to the tensor. A tensor
+ * that is not dense is filled in the order of its indices. Each operator uses the same bits of the generator for an
+ * element as PyTorch's CPU kernel, so that results are the same for a seed. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,19 +12,19 @@
 
 RT_FAST
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC optimize("fp-contract=off")         /* draws are bitwise equal to PyTorch's */
+#pragma GCC optimize("fp-contract=off")         /* draws must be bitwise equal to PyTorch's */
 #endif
 
 #define PI 3.14159265358979323846
 
-/* The generator argument, or the default one. */
+/* Returns the generator argument, or the default generator. */
 static RtGenerator *
 generator(RtCx *cx, IValue v)
 {
 	return v.tag == RT_GENERATOR ? v.u.gen : cx->gen;
 }
 
-/* Draws n words, the same as n calls of rt_random32. */
+/* Draws n words, as n calls of rt_random32 do. */
 static void
 draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 {
@@ -35,7 +34,7 @@ draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 		const uint32_t *s;
 		int64_t some;
 
-		if (g->shared || g->at >= STATE) {       /* other threads may draw, or no word is left */
+		if (g->shared || g->at >= STATE) {       /* other threads may draw, too, or no word is left */
 			*to++ = rt_random32(g);
 			n--;
 			continue;
@@ -60,7 +59,7 @@ draw_words(RtGenerator *g, uint32_t *to, int64_t n)
 enum { CHUNK = 512 };
 #define BITS53 ((1ull << 53) - 1)
 
-/* n <= CHUNK draws, the same as those of rt_uniform53 */
+/* Draws n <= CHUNK numbers, as rt_uniform53 does. */
 static void
 draw_doubles(RtGenerator *g, double *x, int64_t n)
 {
@@ -75,13 +74,13 @@ draw_doubles(RtGenerator *g, double *x, int64_t n)
 
 typedef struct Dist Dist;
 struct Dist {
-	double (*draw)(const Dist *, RtGenerator *);      /* one; or */
-	void (*fill)(const Dist *, RtGenerator *, double *, int64_t n);        /* n <= CHUNK */
-	RtDtype dtype;            /* the tensor's, on which the bits of uniforms depend */
+	double (*draw)(const Dist *, RtGenerator *);      /* draws one number; or */
+	void (*fill)(const Dist *, RtGenerator *, double *, int64_t n);        /* draws n <= CHUNK numbers */
+	RtDtype dtype;            /* dtype of the tensor, on which the bits of uniform numbers depend */
 	double  a, b;
 };
 
-/* n <= CHUNK numbers in [0, 1), with as many bits as the type has */
+/* Draws n <= CHUNK numbers in [0, 1), with as many bits as the type has. */
 static void
 uniforms(RtDtype d, RtGenerator *g, double *x, int64_t n)
 {
@@ -150,7 +149,7 @@ draw_geometric(const Dist *p, RtGenerator *g)
 
 /* ---- filling ------------------------------------------------------------------------------------------------ */
 
-/* n elements of real type d at p, in order. */
+/* Fills the n elements of real type d at p with random numbers, in order. */
 static void
 draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
 {
@@ -167,7 +166,7 @@ draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
 	}
 }
 
-/* Makes sixteen normals of sixteen uniforms: radii of the first eight, angles of the last eight. */
+/* Makes sixteen normal numbers from sixteen uniform ones: the first eight are the radii, the last eight the angles. */
 static void
 normals_of(const Dist *p, double *x)
 {
@@ -186,7 +185,7 @@ float_bits(float f)
 	return u.i;
 }
 
-/* normals of floats, computed in float: u turns are 4 u quarters, which are exact. */
+/* Makes normal floats, computed in float. u turns are 4 u quarters, which are exact. */
 static void
 normals_of_floats(const Dist *p, float *x)
 {
@@ -221,7 +220,8 @@ normal_floats(const Dist *p, RtGenerator *g, float *x, int64_t n)
 	}
 }
 
-/* For sixteen or more elements: draws all uniforms first.  If n is no multiple of 16, draws the last 16 again. */
+/* Fills sixteen or more elements with normal numbers. Draws all uniform numbers first. If n is no multiple of 16, draws
+ * the last 16 again. */
 static void
 normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 {
@@ -242,7 +242,7 @@ normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 	}
 }
 
-/* Fills t.  Complex tensors are filled as pairs of reals. */
+/* Fills t with random numbers. Complex tensors are filled as pairs of reals. */
 static int
 fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
 {
@@ -313,7 +313,8 @@ rt_normal_(RtCx *cx, const IValue *in, IValue *out)
 				       in[0].u.t), out);
 }
 
-/* kernel: PyTorch's name, for the error that self is not floating.  Null: any type is allowed. */
+/* Fills self in place. `kernel` is PyTorch's name, for the error that self is not floating. If it is null, any type is
+ * allowed. */
 static int
 draw_into(RtCx *cx, const char *kernel, Dist dist, const IValue *in, IValue gen, IValue *out)
 {
@@ -373,7 +374,7 @@ rt_bernoulli__float(RtCx *cx, const IValue *in, IValue *out)
 	return draw_into(cx, NULL, (Dist){ .fill = fill_bernoulli, .a = p }, in, in[2], out);
 }
 
-/* Each element has its own probability.  Draws one float for each, or a double if p is double. */
+/* Draws bernoulli numbers with a probability for each element. Draws one float for each, or a double if p is double. */
 int
 rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -401,7 +402,8 @@ rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- integers ---------------------------------------------------------------------------------------------------- */
 
-/* low + a draw modulo range (0: all 64 bits), as integers.  Floating tensors get the nearest number. */
+/* Fills t with low + a draw modulo range. A range of 0 stands for all 64 bits. Floating tensors get the nearest
+ * number. */
 static int
 fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range, bool wide)
 {
@@ -442,7 +444,7 @@ from_to(RtCx *cx, IValue gen, RtTensor *t, int64_t low, int64_t high)
 	return fill_integers(cx, generator(cx, gen), t, low, range, range >= 1ull << 32);
 }
 
-/* The integers from 0 to below this one are all exact in the type. */
+/* Returns the number below which all integers from 0 on are exact in the type. */
 static uint64_t
 whole_range(RtDtype d)
 {
@@ -589,7 +591,7 @@ rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- generators as values (2.x) ---------------------------------------------------------------------------------- */
+/* ---- generators as values (PyTorch 2) ---------------------------------------------------------------------------- */
 
 int
 rt_Generator(RtCx *cx, const IValue *in, IValue *out)
@@ -614,7 +616,7 @@ rt_manual_seed_generator(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* 63 unpredictable bits. */
+/* Sets the seed to 63 unpredictable bits. */
 int
 rt_seed(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/reduce.c - sums, products, extremes, logic over dims
  *
- * Floats are summed in float32 vectors, at most FOLD_ROWS to a partial sum.  Partial sums, and doubles, are added in
- * double with compensation.  Minimum and maximum return a NaN if there is one, and else the first of equals.
- */
+ * Floats are summed in float32 vectors, at most FOLD_ROWS to a partial sum. Partial sums, and doubles, are added in
+ * double with compensation. Minimum and maximum return a NaN if there is one, and otherwise the first one of equal
+ * elements. */
 #include <string.h>
 
 #include "quant.h"
@@ -69,7 +69,7 @@ sum_wide(int64_t n, const float *x, float part[WIDE])
 }
 #endif
 
-/* n is at most FOLD_BLOCK. */
+/* Returns the sum of n floats. n is at most FOLD_BLOCK. */
 static double
 sum_floats(int64_t n, const float *x, int64_t stride)
 {
@@ -117,7 +117,7 @@ sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	add_compensated(s->f, sum_block(n, x, stride));
 }
 
-/* Sums columns; accumulates whole vectors in registers. */
+/* Sums columns. Accumulates whole vectors in registers. */
 static void
 sum_columns(float *sum, int64_t width, int64_t n, const float *p, int64_t row)
 {
@@ -305,7 +305,8 @@ prod_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 	s->i[0] = (int64_t)r;
 }
 
-/* Minimum and maximum: the greatest in f[0] or i[0], its index in i[1], the least in f[1] or i[2].  i[1] < 0: none. */
+/* Defines minimum and maximum. The greatest element is in f[0] or i[0], its index in i[1], the least element in f[1] or
+ * i[2]. i[1] is negative before the first element. */
 #define EXTREME(name, T, place, better) \
 	static void name(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at) \
 	{ \
@@ -324,7 +325,7 @@ EXTREME(min_f64, double, s->f[0], v < best || (v != v && best == best))
 EXTREME(max_i64, int64_t, s->i[0], v > best)
 EXTREME(min_i64, int64_t, s->i[0], v < best)
 
-/* Maximum without its index.  The minimum is the maximum of the negated elements. */
+/* Finds the maximum without its index. The minimum is the maximum of the negated elements. */
 static void
 extreme_f32(FoldState *s, int64_t n, const float *x, int64_t stride, int64_t at, bool max)
 {
@@ -365,8 +366,9 @@ count_b8(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 		s->i[0] += p[i * stride] != 0;
 }
 
-/* logsumexp: f[0] is the greatest so far, f[1] the sum of exp(x - f[0]). */
-/* Sets the greatest so far to `top`.  False: it is infinite or NaN, so differences have no meaning. */
+/* logsumexp: f[0] is the greatest element so far, f[1] the sum of exp(x - f[0]). */
+/* Sets the greatest element so far to `top`. Returns false if it is infinite or NaN, so that differences have no
+ * meaning. */
 static bool
 logsumexp_top(FoldState *s, double top)
 {
@@ -414,7 +416,7 @@ logsumexp_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t s
 	s->f[1] += sum_floats(n, e, 1);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------- */
 
 static void
 end_sum_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
@@ -437,7 +439,8 @@ end_i64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 	*(int64_t *)r[0] = s->i[0];
 }
 
-/* arg: not null if sums are rounded to float, where a mean may be infinite though no element is. */
+/* Computes a mean. `arg` is not null if sums are rounded to float, in which a mean may be infinite even if no element
+ * is. */
 static void
 end_mean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
 {
@@ -508,7 +511,7 @@ end_logsumexp(const void *arg, const FoldState *s, int64_t count, void *const *r
 
 /* ---- sum, mean, prod ---------------------------------------------------------------------------------------- */
 
-/* f32 null: floats are folded as doubles */
+/* Functions of a reduction. f32 is null if floats are folded as doubles. */
 typedef struct Folds { FoldFn *f32, *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
 
 static const Folds sums = { sum_f32, sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
@@ -517,7 +520,7 @@ static const Folds means = { sum_f32, sum_f64, 0, sum_c128, end_mean_f64, 0, end
 static const Folds nanmeans = { NULL, nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
 static const Folds prods = { prod_f32, prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
 
-/* Folds in the widest type of the tensor's kind.  dtype None: integral types become int64. */
+/* Folds in the widest type of the tensor's kind. If dtype is None, integral types become int64. */
 static int
 fold_into(RtCx *cx, const Folds *f, IValue self, const IValue *over, IValue dtype, IValue *out)
 {
@@ -635,7 +638,7 @@ extreme(RtTensor *t, bool max)
 	return r;
 }
 
-/* Raises for dtypes without an order, and those that PyTorch does not compare. */
+/* Raises an error for dtypes without an order, and for dtypes that PyTorch does not compare. */
 static int
 only_ordered(RtCx *cx, const char *name, const RtTensor *t)
 {
@@ -643,7 +646,7 @@ only_ordered(RtCx *cx, const char *name, const RtTensor *t)
 		? rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief) : RT_OK;
 }
 
-typedef struct Extreme { const char *name; bool max; int i; } Extreme;         /* operator; i: index of the result */
+typedef struct Extreme { const char *name; bool max; int i; } Extreme;    /* operator, and the index of its result */
 
 static int
 extreme_dims(RtCx *cx, Extreme e, IValue self, const IValue *over, IValue *out)
@@ -718,7 +721,7 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 KERNEL(max_dim, extreme_dim(cx, "max", true, in, out))
 KERNEL(min_dim, extreme_dim(cx, "min", false, in, out))
 
-/* Does the dim have one element?  ATen then makes no comparison. */
+/* Whether the dim has one element. ATen then makes no comparison. */
 static bool
 is_alone(const RtTensor *t, IValue dim)
 {
@@ -751,9 +754,10 @@ KERNEL(argmin, arg_extreme(cx, "argmin", false, in, out))
 
 /* ---- logic ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Tally { FoldEnd *end; RtDtype result; } Tally;    /* result of the number of nonzero elements */
+/* result: type of the result, which is computed from the number of nonzero elements */
+typedef struct Tally { FoldEnd *end; RtDtype result; } Tally;
 
-/* any and all of uint8 stay uint8. */
+/* Computes any, all and count_nonzero. any and all of uint8 return uint8. */
 static int
 count(RtCx *cx, Tally of, IValue self, const IValue *over, bool by_element, IValue *out)
 {
@@ -774,7 +778,8 @@ count(RtCx *cx, Tally of, IValue self, const IValue *over, bool by_element, IVal
 
 static const Tally any = { end_any, RT_b8 }, all = { end_all, RT_b8 }, nonzero = { end_i64, RT_i64 };
 
-/* Over a list of dims.  None: all dims.  Empty: no dim, each element by itself. */
+/* Computes them over a list of dims. None stands for all dims. An empty list stands for no dim: each element is reduced
+ * by itself. */
 static int
 count_dims(RtCx *cx, Tally of, const IValue *in, IValue *out)
 {
@@ -791,7 +796,7 @@ KERNEL(all_dims, count_dims(cx, all, in, out))
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 {
-	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc: no such array in a call */
+	const IValue dims[2] = { in[1], rt_bool(false) };        /* tcc does not accept such an array in a call */
 	IValue self = in[0];
 
 	if (rt_is_none(in[1]) && rt_not_stored_only(cx, "nonzero_count_cpu", (RtDtype)self.u.t->dtype))
@@ -827,9 +832,9 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- the gradients' way back ------------------------------------------------------------------------------------- */
+/* ---- gradients of reductions ------------------------------------------------------------------------------------- */
 
-/* A view that broadcasts a reduced gradient to the size of the reduced tensor. */
+/* Returns a view that broadcasts a reduced gradient to the size of the reduced tensor. */
 int
 rt_prim_expand_reduced(RtCx *cx, const IValue *in, IValue *out)
 {

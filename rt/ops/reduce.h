@@ -1,18 +1,17 @@
 /* rt/ops/reduce.h - folding the elements of some dims; private to the reductions (reduce.c, moment.c)
  *
- * A Reduce describes the dims to fold and the function that folds them.  For each element of the result, that function
- * gets the elements of the folded dims in C order, in blocks of one compute type.
- */
+ * A Reduce describes the dims to fold and the function that folds them. For each element of the result, that function
+ * gets the elements of the folded dims in C order, in blocks of one compute type. */
 #ifndef RT_OPS_REDUCE_H
 #define RT_OPS_REDUCE_H
 
 #include "kernel.h"
 
 enum {
-	FOLD_WIDTH = 64,        /* most results that are folded together */
-	FOLD_BLOCK = 1024,      /* most elements of a call of FoldFn */
-	FOLD_ROWS = 128,        /* most elements of each result in a call of FoldTile */
-	FOLD_RUN = 32,          /* least length of a run that is worth a call */
+	FOLD_WIDTH = 64,        /* largest number of results that are folded together */
+	FOLD_BLOCK = 1024,      /* largest number of elements in a call of FoldFn */
+	FOLD_ROWS = 128,        /* largest number of elements of each result in a call of FoldTile */
+	FOLD_RUN = 32,          /* smallest length of a run for which a call is worthwhile */
 };
 
 typedef struct FoldState {
@@ -20,14 +19,15 @@ typedef struct FoldState {
 	int64_t i[3];
 } FoldState;
 
-/* Folds n more elements x[0], x[stride], ....  at: number of earlier elements. */
+/* Folds n more elements x[0], x[stride], ... `at` is the number of earlier elements. */
 typedef void FoldFn(const void *arg, FoldState *, int64_t n, const void *x, int64_t stride, int64_t at);
-/* The same for `width` adjacent results: x is (n, width) with a row stride of `row` elements. */
+/* Does the same for `width` adjacent results. x is (n, width) with a row stride of `row` elements. */
 typedef void FoldTile(FoldState *, int64_t width, int64_t n, const void *x, int64_t row);
-/* Computes `width` results of floats at once.  Each has n elements with stride `step`; the next result's are `next` on.
- * If next is 1, n is at most FOLD_ROWS; if step is 1, n is at most FOLD_BLOCK. */
+/* Computes `width` results of floats at once. Each result has n elements with stride `step`. The elements of the next
+ * result are `next` further on. If next is 1, n is at most FOLD_ROWS; if step is 1, n is at most FOLD_BLOCK. */
 typedef void FoldWhole(float *r, int64_t width, int64_t n, const float *x, int64_t next, int64_t step);
-/* Stores the results of `count` folded elements in r[0], and r[1] if there are two, of the types Reduce.as_out. */
+/* Stores the results of `count` folded elements in r[0], and in r[1] if there are two. Their types are those of
+ * Reduce.as_out. */
 typedef void FoldEnd(const void *arg, const FoldState *, int64_t count, void *const *r);
 
 typedef struct Reduce {
@@ -35,17 +35,18 @@ typedef struct Reduce {
 	RtDtype   as;               /* type of the blocks */
 	FoldState start;
 	FoldFn   *fold;
-	FoldTile *tile;             /* does the same as fold; null: results are folded one by one */
-	FoldWhole *whole;           /* does the same as tile and end, or null; for RT_f32, nout 1 */
+	FoldTile *tile;    /* computes the same as fold for adjacent results; if null, results are folded one by one */
+	FoldWhole *whole;    /* computes the same as tile and end; for RT_f32 and nout 1; null if there is none */
 	FoldEnd  *end;
 	const void *arg;
 	int       nout;
-	RtTensor *out[2];           /* contiguous, or any strides of the same order of dims */
+	RtTensor *out[2];           /* contiguous, or of any strides with the same order of dims */
 	RtDtype   as_out[2];
-	bool      mask[RT_MAX_RANK];   /* dims that are folded */
+	bool      mask[RT_MAX_RANK];   /* whether a dim is folded */
 } Reduce;
 
-/* over: the two arguments dim (as for reduce_mask) and keepdim.  Null: reduces all dims, without keepdim. */
+/* `over` has the two arguments dim (as for reduce_mask) and keepdim. If it is null, all dims are reduced, without
+ * keepdim. */
 static inline IValue
 over_dim(const IValue *over)
 {
@@ -58,13 +59,14 @@ over_keepdim(const IValue *over)
 	return over && over[1].u.i;
 }
 
-/* `dim`: None or [] (all), an int, or a list of ints; raises for repeated dims. */
+/* Sets the mask of folded dims. `dim` is None or [] for all dims, an int, or a list of ints. Raises an error for
+ * repeated dims. */
 int       reduce_mask(RtCx *, IValue dim, int ndim, bool *mask);
-/* Makes result i: dims that are not folded; with keepdim, folded dims are 1. */
+/* Makes result i, which has the dims that are not folded. With keepdim, folded dims have size 1. */
 RtTensor *reduce_result(RtCx *, int i, const RtTensor *in, const bool *mask, bool keepdim, RtDtype);
 void      reduce_run(RtCx *, const Reduce *);
-/* For operators without a value for empty folded dims: raises if one is empty.  dim: as for reduce_mask.  Call before
- * reduce_mask and before checks of the type.  name: as in the message, with or without parentheses. */
+/* Raises an error if a folded dim is empty, for operators without a value for it. dim: as for reduce_mask. Must be
+ * called before reduce_mask and before checks of the type. name: as in the message, with or without parentheses. */
 int       reduce_not_empty(RtCx *, const char *name, const RtTensor *in, IValue dim);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
- * Interpolation is separable: each dim has a table of taps (input index and weight for each output) and a pass.
- * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in
- * PyTorch.
+ * Interpolation is separable: each dim has a table of taps (input index and weight for each output) and a pass. The
+ * scale has the element's compute type and coordinates are double, so that floors are the same as in PyTorch.
  */
 #include "block.h"
 #include "quant.h"
@@ -14,18 +13,18 @@
 
 #include "vtaps.h"
 
-typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: antialiased only */
+typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: only with antialiasing */
 
-typedef struct Rule {                    /* interpolation of a dim */
+typedef struct Rule {                    /* Interpolation along a dim. */
 	Kind   kind;
-	bool   align, wide;              /* align_corners; antialiased */
-	double scale;                    /* given scale factor; 0: from sizes */
+	bool   align, wide; /* whether corners are aligned (align_corners); whether filters are widened (antialias) */
+	double scale;                    /* given scale factor; 0 if it follows from the sizes */
 } Rule;
 
 typedef struct Taps {
 	int64_t  in, out, width;
-	int64_t *at;                     /* (out, width) */
-	void    *weight;                 /* (out, width) of T */
+	int64_t *at;                     /* (out, width) input indices of the taps */
+	void    *weight;                 /* (out, width) weights of type T */
 } Taps;
 
 typedef struct Pass {
@@ -34,14 +33,14 @@ typedef struct Pass {
 	void *x, *y;
 } Pass;
 
-/* The kind of the antialiasing filter. */
+/* Returns the kind of the antialiasing filter. */
 static VzKind
 smooth(Kind kind)
 {
 	return kind == CUBIC ? VZ_SMOOTH_CUBIC : kind == LANCZOS ? VZ_SMOOTH_LANCZOS : VZ_SMOOTH_LINEAR;
 }
 
-/* The coordinate of output o in the input. */
+/* Returns the coordinate of output o in the input. */
 static double
 middle_of(const Rule *rule, double scale, int64_t o)
 {
@@ -85,7 +84,7 @@ nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 			((double *)g->weight)[o] = 1;
 }
 
-/* Makes the taps of a dim; the caller sets g->in and g->out. */
+/* Makes the taps of a dim. The caller sets g->in and g->out. */
 static int
 make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct)
 {
@@ -110,7 +109,7 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct)
 	return RT_OK;
 }
 
-/* Compute type of the loops; integers are computed in double. */
+/* Returns the compute type of the loops. Integers are computed in double. */
 static RtDtype
 loop_type(const RtTensor *t)
 {
@@ -119,7 +118,8 @@ loop_type(const RtTensor *t)
 
 typedef struct Planes { RtDtype ct; int nd; int64_t n; const Taps *taps; } Planes;      /* n planes of nd dims each */
 
-/* x (planes, in...) -> y (planes, out...): last dim first; or the adjoint, first dim first, y -> x */
+/* Interpolates x (planes, in...) to y (planes, out...), the last dim first. Or runs the adjoint from y to x, the first
+ * dim first. */
 static int
 passes(RtCx *cx, const Planes *p, bool adjoint, void *from, void *to)
 {
@@ -160,7 +160,7 @@ typedef struct Resize {
 	double  scale[3];
 } Resize;
 
-/* "H: 3, W: 4" */
+/* Returns a text such as "H: 3, W: 4". */
 static const char *
 spatial_text(char text[SIZES_TEXT], int n, const int64_t *size)
 {
@@ -203,15 +203,15 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, const int64_t *in, Taps *
 	return RT_OK;
 }
 
-/* Nearest interpolation copies elements, or all channels of a pixel if channels are last. */
+/* State of a nearest interpolation, which copies elements, or all channels of a pixel if channels are last. */
 typedef struct Nearest {
 	const Taps *taps[3];                     /* three dims; missing ones have size 1 */
 	const char *x;
 	char       *y;
-	int64_t     bytes;                       /* size of a copied item */
+	int64_t     bytes;                       /* number of bytes of a copied item */
 } Nearest;
 
-/* Computes lines [begin, end).  A line with the same source as the previous one is copied from that. */
+/* Computes lines [begin, end). A line with the same source as the previous one is copied from that one. */
 static void
 nearest_lines(void *arg, int64_t begin, int64_t end)
 {
@@ -262,14 +262,14 @@ nearest(RtCx *cx, const Resize *g, RtTensor *t, RtTensor *r, const int64_t *stri
 	return RT_OK;
 }
 
-/* Does PyTorch interpolate this dtype? */
+/* Whether PyTorch interpolates this dtype. */
 static bool
 takes_dtype(const Resize *g, const RtTensor *t)
 {
 	return is_floating(t) || (t->dtype == RT_u8 && (g->kind <= NEAREST_EXACT || g->nd == 2));
 }
 
-/* Interpolates x to y.  Both are row-major tensors of the loops' type, or of bytes. */
+/* Interpolates x to y. Both are row-major tensors of the loops' type, or of bytes. */
 static int
 interpolate(RtCx *cx, const Resize *g, RtDtype ct, Taps *taps, RtTensor *x, RtTensor *y)
 {
@@ -308,7 +308,7 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-/* The scale factors of the plain overloads: one optional number per dim. */
+/* Reads the scale factors of the plain overloads: one optional number for each dim. */
 static void
 read_scales(Resize *g, const IValue *in)
 {
@@ -316,7 +316,7 @@ read_scales(Resize *g, const IValue *in)
 		g->scale[i] = rt_is_none(in[i]) ? 0 : rt_number(in[i]);
 }
 
-/* self, output_size, (align_corners), scales... */
+/* Arguments: self, output_size, (align_corners), scales... */
 static int
 plain(RtCx *cx, Resize g, const IValue *in, IValue *out)
 {
@@ -329,7 +329,7 @@ plain(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	return resize(cx, &g, rt_tensor(in[0]), out);
 }
 
-/* input, output_size or None, (align_corners), scale_factors or None */
+/* Arguments: input, output_size or None, (align_corners), scale_factors or None. */
 static int
 by_list(RtCx *cx, Resize g, const IValue *in, IValue *out)
 {
@@ -359,7 +359,7 @@ by_list(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	return resize(cx, &g, t, out);
 }
 
-/* grad_output, output_size, input_size, (align_corners), scales... */
+/* Arguments: grad_output, output_size, input_size, (align_corners), scales... */
 static int
 backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 {
@@ -389,7 +389,7 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	return dense_done(cx, r, x);
 }
 
-/* Three kernels of one kind of interpolation: the plain overload, the one by lists, the gradient. */
+/* Defines three kernels of one kind of interpolation: the plain overload, the overload by lists, and the gradient. */
 #define RESIZE(name, dims, what, aa) \
 	KERNEL(name, rt_tensor(in[0])->quant ? \
 	       quant_linear(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : \
@@ -416,7 +416,7 @@ RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 
-typedef struct Sampled {                 /* arrays of the same type */
+typedef struct Sampled {                 /* Arrays of the same type. */
 	VgGrid g;
 	const void *x, *grid;
 	void *y;
@@ -456,7 +456,7 @@ check_grid(RtCx *cx, int nd, const RtTensor *t, const RtTensor *grid)
 	return RT_OK;
 }
 
-/* Sizes and strides of depth, height and width: dims [first, first + nd) of a row-major tensor. */
+/* Sets sizes and strides of depth, height and width, which are dims [first, first + nd) of a row-major tensor. */
 static void
 spatial_dims(const RtTensor *t, int first, int nd, int64_t *size, int64_t *stride)
 {
@@ -468,7 +468,7 @@ spatial_dims(const RtTensor *t, int first, int nd, int64_t *size, int64_t *strid
 	}
 }
 
-/* last: channels are the last dim of x and y, not the second one. */
+/* Samples x. `last` tells whether channels are the last dim of x and y, and not the second one. */
 static void
 sample(RtCx *cx, VgGrid *g, bool last, const RtTensor *x, const RtTensor *grid, const RtTensor *y)
 {
@@ -545,7 +545,7 @@ grid_sampler(RtCx *cx, int nd, bool last, const IValue *in, IValue *out)
 
 KERNEL(grid_sampler_2d, grid_sampler(cx, 2, false, in, out))
 KERNEL(grid_sampler_3d, grid_sampler(cx, 3, false, in, out))
-/* Channels are the last dim of input and result. */
+/* In this kernel, channels are the last dim of input and result. */
 KERNEL(prim_grid_sampler_last, grid_sampler(cx, 2, true, in, out))
 
 int

@@ -1,6 +1,6 @@
 /* rt/ops/resample_loops.h - the loops of resample.c for one element type T. N(name) is the name of a function for T. */
 
-/* Computes the taps of widened antialiasing filters. Taps past the window have weight 0. */
+/* Computes the taps of widened antialiasing filters. Taps beyond the window have weight 0. */
 static void
 N(make_wide_taps)(Taps *g, const Rule *rule)
 {
@@ -27,7 +27,7 @@ N(make_wide_taps)(Taps *g, const Rule *rule)
 	}
 }
 
-/* The adjoint: adds w y to x, which the caller has zeroed. */
+/* Runs the adjoint of a pass: adds w y to x, which the caller has zeroed. */
 static void
 N(taps_backward)(void *arg, int64_t begin, int64_t end)
 {

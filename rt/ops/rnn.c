@@ -1,9 +1,9 @@
 /*
- * The steps of recurrent networks (LSTM, GRU and plain ones) and packing of sequences; layers are bodies: rnn.def.
+ * The steps of recurrent networks (LSTM, GRU and plain ones) and packing of sequences. Layers are bodies: rnn.def.
  *
- * A batch of sequences is an array of rows in order of time.  Step t has batch[t] rows, never more than step t - 1;
- * in a padded batch all are equal.  So both directions are the same loop: step t updates the first batch[t] rows of the
- * state.  The others keep their state (final, or still initial).  The input's product for all steps is an
+ * A batch of sequences is an array of rows in order of time. Step t has batch[t] rows, never more than step t - 1. In a
+ * padded batch all are equal. So both directions are the same loop: step t updates the first batch[t] rows of the
+ * state. The other rows keep their state, which is final, or still initial. The input's product for all steps is an
  * argument.
  */
 #include "gemm.h"
@@ -36,29 +36,29 @@ RT_SMALL
 static const int gates_of[] = { 4, 3, 1, 1 };
 
 typedef struct Linear {
-	RtTensor *weight, *bias;         /* (out, in), (out) or null */
-	bool      dynamic, narrow;       /* activations are quantised to 8 bits; to 7 */
-	struct Int8Layer *bytes;         /* a quantised weight as bytes, or null */
-	void     *dense;                 /* (out, in) */
-	void     *shift;                 /* dense bias or null */
+	RtTensor *weight, *bias;         /* (out, in) weight; (out) bias, or null */
+	bool      dynamic, narrow;       /* whether activations are quantized to 8 bits; whether to 7 bits */
+	struct Int8Layer *bytes;         /* a quantized weight as bytes; null for other weights */
+	void     *dense;                 /* (out, in) dense weight */
+	void     *shift;                 /* dense bias; null if there is none */
 	int64_t   in, out;
 } Linear;
 
 typedef struct Direction {
-	Linear    hh, hr;                /* hr: projection; weight null: none */
-	int64_t   hidden, state;         /* sizes of c, of h (projection or hidden) */
+	Linear    hh, hr;                /* hr: projection; its weight is null if there is none */
+	int64_t   hidden, state;         /* sizes of c and of h; h has the projection's size or hidden */
 } Direction;
 
-/* Steps of a layer's direction, over rows in order of time. */
+/* Steps of one direction of a layer, over rows in order of time. */
 typedef struct Rnn {
 	RnnKind kind;
 	RtDtype  ct;
-	int64_t  steps, rows, n, *batch;                 /* rows: sum of batch[0 .. steps); n = batch[0] */
+	int64_t  steps, rows, n, *batch;                 /* rows: sum of batch[0 .. steps); n: batch[0] */
 } Rnn;
 
 /* ---- weights -------------------------------------------------------------------------------------------- */
 
-/* Raises unless the sizes of the weight and bias fit.  rows: rows of the other operand. */
+/* Raises an error unless the sizes of the weight and bias fit. `rows` is the number of rows of the other operand. */
 static int
 check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 {
@@ -80,7 +80,7 @@ check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 	return RT_OK;
 }
 
-/* The weight, or its bytes packed, and the bias as dense arrays. */
+/* Loads the weight, or its packed bytes, and the bias as dense arrays. */
 static int
 load_linear(RtCx *cx, Linear *l, RtDtype ct)
 {
@@ -128,7 +128,7 @@ requantise(RtDtype ct, const void *x, void *y, int64_t n, bool narrow)
 	}
 }
 
-/* y (rows, out) = x (rows, in) W' + b */
+/* Computes y (rows, out) = x (rows, in) W' + b. */
 static int
 project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void *y)
 {
@@ -161,15 +161,15 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
 
-/* Outputs of a layer's direction: y (rows, state), from the last step to the first if `reverse`; state h (n, state) and
- * c (n, hidden), updated in place. */
+/* Outputs of one direction of a layer: y (rows, state), from the last step to the first if `reverse`. The states h (n,
+ * state) and c (n, hidden) are updated in place. */
 typedef struct Writes {
 	bool    reverse;
 	char   *y;
 	char   *h, *c;
 } Writes;
 
-/* Runs the steps of one direction.  gates: the input's product. */
+/* Runs the steps of one direction. `gates` is the input's product. */
 static int
 run_steps(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const Writes *to)
 {
@@ -200,7 +200,7 @@ run_steps(RtCx *cx, const Rnn *g, const Direction *d, const char *gates, const W
 	return RT_OK;
 }
 
-/* A private dense copy of a state, which steps update in place. */
+/* Returns a private dense copy of a state, which steps update in place. */
 static RtTensor *
 state_copy(RtCx *cx, RtTensor *t, RtDtype ct)
 {
@@ -216,7 +216,8 @@ kind_of(const char *name)
 	       RNN_RELU;
 }
 
-/* Sets the batch sizes: equal ones for gates (steps, n, ...), otherwise those in sizes.  With meta it reads no data. */
+/* Sets the batch sizes. They are equal for gates (steps, n, ...), and otherwise those in sizes. Reads no data with
+ * cx->meta. */
 static int
 set_batches(RtCx *cx, const RtTensor *gates, const RtTensor *h, RtTensor *sizes, Rnn *g)
 {
@@ -256,8 +257,8 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, const RtTensor *gates, Rt
 	return RT_OK;
 }
 
-/* Arguments: kind, gates (steps, n, gates * hidden) or rows with batch sizes, h (n, state), c (n, hidden) of an LSTM.
- * Runs a direction after the product with its input. */
+/* Runs one direction, after the product with its input. Arguments: kind, gates (steps, n, gates * hidden) or rows with
+ * batch sizes, h (n, state), c (n, hidden) of an LSTM. */
 static int
 walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, IValue *out)
 {
@@ -296,7 +297,7 @@ walked(RtCx *cx, const IValue *in, Direction d, RtTensor *sizes, bool reverse, I
 	return dense_done(cx, r[0], y);
 }
 
-/* Arguments behind these: w, b, p (state, hidden) or None, reverse, scale of the rows of int8 w or None, narrow. */
+/* Further arguments: w, b, p (state, hidden) or None, reverse, scale of the rows of int8 w or None, narrow. */
 int
 rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -310,7 +311,7 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 	       walked(cx, in, d, NULL, in[7].u.i != 0, out);
 }
 
-/* Arguments behind these: w, b, p, reverse, batch_sizes. */
+/* Further arguments: w, b, p, reverse, batch_sizes. */
 int
 rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -320,7 +321,7 @@ rt_prim_rnn_walk_rows(RtCx *cx, const IValue *in, IValue *out)
 	return walked(cx, in, d, rt_tensor(in[8]), in[7].u.i != 0, out);
 }
 
-/* Reads the linear layer of packed parameters: values of its weight, quantization of its activations. */
+/* Reads the linear layer of packed parameters: the values of its weight, and the quantization of its activations. */
 static int
 packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 {
@@ -338,7 +339,7 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 	return l->weight ? RT_OK : RT_ERROR;
 }
 
-/* Arguments behind these: w (packed), narrow, reverse. */
+/* Further arguments: w (packed), narrow, reverse. */
 int
 rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -348,7 +349,7 @@ rt_prim_rnn_walk_packed(RtCx *cx, const IValue *in, IValue *out)
 	       walked(cx, in, d, NULL, in[6].u.i != 0, out);
 }
 
-/* Arguments behind these: w (packed), narrow, reverse, batch_sizes. */
+/* Further arguments: w (packed), narrow, reverse, batch_sizes. */
 int
 rt_prim_rnn_walk_packed_rows(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -358,7 +359,7 @@ rt_prim_rnn_walk_packed_rows(RtCx *cx, const IValue *in, IValue *out)
 	       walked(cx, in, d, rt_tensor(in[7]), in[6].u.i != 0, out);
 }
 
-/* x, p */
+/* Arguments: x, p. */
 int
 rt_prim_drop_out(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -377,7 +378,7 @@ rt_prim_drop_out(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* Sets count[i] to the number of lengths that are larger than i.  The n lengths do not increase.  It converts lengths
+/* Sets count[i] to the number of lengths that are larger than i. The n lengths must not increase. This converts lengths
  * of sequences to batch sizes, and batch sizes to lengths. */
 static void
 count_longer(const int64_t *length, int64_t n, int64_t *count)
@@ -387,7 +388,7 @@ count_longer(const int64_t *length, int64_t n, int64_t *count)
 			count[i]++;
 }
 
-/* Returns the batch size of each step, from sorted lengths. Null: raised. */
+/* Returns the batch size of each step, from sorted lengths. Null if an error was raised. */
 static int64_t *
 batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 {
@@ -458,7 +459,7 @@ rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* b: (steps) batch sizes.  total: steps of the result.  0 or less: the longest sequence's. */
+/* Checks batch sizes b (steps). total: number of steps of the result; 0 or less for that of the longest sequence. */
 static int
 check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t total)
 {
@@ -476,8 +477,8 @@ check_packed(RtCx *cx, const int64_t *b, int64_t steps, int64_t rows, int64_t to
 	return RT_OK;
 }
 
-/* Arguments: data, batch_sizes, batch_first, padding_value, total_length (0 or less: length of the longest). Results:
- * padded, lengths. */
+/* Arguments: data, batch_sizes, batch_first, padding_value, total_length (0 or less for the length of the longest).
+ * Results: padded, lengths. */
 int
 rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,4 +1,4 @@
-/* rt/ops/sample.c - draws that depend on a tensor's values: multinomial, Poisson, leaky slopes */
+/* rt/ops/sample.c - draws that depend on a tensor's values: multinomial, Poisson, random slopes of leaky relu */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ generator(RtCx *cx, IValue v)
 
 /* ---- multinomial -------------------------------------------------------------------------------------------- */
 
-/* by_sums: raises the error of draws with replacement */
+/* Checks the weights. With by_sums, raises the error of draws with replacement. */
 static int
 check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n, bool by_sums)
 {
@@ -37,7 +37,8 @@ check_weights(RtCx *cx, const double *w, int64_t rows, int64_t n, bool by_sums)
 	return RT_OK;
 }
 
-/* Without replacement: the greatest quotients of weight and an exponential draw, one draw for each weight. */
+/* Draws without replacement. The results are the greatest quotients of weight and an exponential draw. Makes one draw
+ * for each weight. */
 static void
 race(double *w, int64_t n, int64_t count, int64_t *r)
 {
@@ -51,7 +52,7 @@ race(double *w, int64_t n, int64_t count, int64_t *r)
 	}
 }
 
-/* Draws with replacement: the position of a uniform draw among the running sums. */
+/* Draws with replacement. A result is the position of a uniform draw among the running sums. */
 static void
 draw_with_replacement(RtGenerator *g, double *w, int64_t n, int64_t count, int64_t *r)
 {
@@ -177,7 +178,7 @@ rt_poisson(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, x);
 }
 
-/* ---- randomised leaky relu: noise is what each element was multiplied with --------------------------------------- */
+/* ---- randomized leaky relu: `noise` is the factor of each element ------------------------------------------------ */
 
 int
 rt_rrelu_with_noise(RtCx *cx, const IValue *in, IValue *out)

@@ -1,9 +1,10 @@
 /*
  * Operators on numbers.
  *
- * One function serves all overloads of an operator, by the tags of its arguments: two ints compute the int row, any
- * complex number makes it complex, and all else is double.  A bool counts as an int.  Arithmetic is that of PyTorch:
- * ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
+ * One function serves all overloads of an operator and looks at the tags of its arguments. Two ints compute the int
+ * overload, a complex number makes the operator complex, and all other numbers are double. A bool counts as an int.
+ * Arithmetic is that of PyTorch: ints wrap around, // and % round towards minus infinity, and / of ints is a division
+ * of doubles.
  */
 #ifndef __TINYC__
 #include <complex.h>
@@ -80,7 +81,7 @@ both_int(const IValue *in)
 	return is_int(in[0]) && is_int(in[1]);
 }
 
-/* Converts as a cast on x86 does: a number out of range becomes the smallest int. */
+/* Converts as a cast on x86 does. A number out of range becomes the smallest int. */
 static int64_t
 to_int(double f)
 {
@@ -146,7 +147,7 @@ floor_divide(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(floor_quotient(in[0].u.i, in[1].u.i), out);
 }
 
-/* PyTorch crashes for int % 0. */
+/* Computes %. PyTorch crashes for int % 0. */
 static int
 rest(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -163,7 +164,7 @@ rest(RtCx *cx, const IValue *in, IValue *out)
 
 #define NOT_WHOLE "Cannot convert float %f to integer"
 
-/* Is it an integer in the range of int64? */
+/* Whether the number is in the range of int64. */
 static bool
 fits_int64(double f)
 {
@@ -191,7 +192,7 @@ divide_with_rest(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* Divides an int by a float, or the reverse, as PyTorch does in C with 32 bits for each. */
+/* Divides an int by a float, or a float by an int. PyTorch does this in C with 32 bits for each. */
 static int
 divide_mixed(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -377,7 +378,7 @@ MATH_REAL(round, rint)
 static KERNEL_FN(math_angle, put_real(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])),
 				      out))
 
-/* Returns a rounded number as an int. Unlike int(), it raises if the number is out of range. */
+/* Returns a rounded number as an int. Unlike int(), it raises an error if the number is out of range. */
 static int
 put_whole(RtCx *cx, double f, IValue *out)
 {
@@ -393,7 +394,7 @@ static KERNEL_FN(is_inf, put_bool(isinf(real(in[0])) || isinf(imag(in[0])), out)
 KERNEL(isfinite_float, put_bool(isfinite(in[0].u.f), out))
 KERNEL(isfinite_complex, put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c->im), out))
 
-/* ---- functions of two -------------------------------------------------------------------------------------------- */
+/* ---- functions of two numbers ------------------------------------------------------------------------------------ */
 
 #define MATH2(name, f) static KERNEL_FN(math_##name, put_real(f(real(in[0]), real(in[1])), out))
 MATH2(atan2, atan2)
@@ -481,7 +482,7 @@ static KERNEL_FN(float_of, put_real(real(in[0]), out))
 static KERNEL_FN(bool_of, put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out))
 KERNEL(Complex_Scalar, put_complex_parts(cx, real(in[0]), imag(in[0]), out))
 
-/* A complex number of two tensors or numbers.  A tensor has to have one element. */
+/* Makes a complex number from two tensors or numbers. A tensor must have one element. */
 static int
 complex_of_two(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -500,7 +501,7 @@ complex_of_two(RtCx *cx, const IValue *in, IValue *out)
 	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
 }
 
-/* Skips leading blanks.  The remaining text has to be the number, as for std::stoll and std::stod. */
+/* Parses an int. Skips leading blanks. The remaining text must be the number, as for std::stoll and std::stod. */
 int
 rt_Int_str(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -553,7 +554,7 @@ rt___range_length(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(__derive_index, put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * (uint64_t)in[2].u.i), out))
 
-/* ---- rows that share a function ---------------------------------------------------------------------------------- */
+/* ---- operators that share a function ----------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))

@@ -73,7 +73,7 @@ logcumsumexp_f64(void *arg, int64_t n, const void *in, void *const *out)
 	}
 }
 
-/* Casts to the dtype argument first.  Without one, integral types become int64. */
+/* Runs a scan along a dim. Casts to the dtype argument first. Without that argument, integral types become int64. */
 static int
 scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *out)
 {
@@ -111,7 +111,7 @@ KERNEL(cumsum, scan(cx, &sums, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out
 KERNEL(cumprod, scan(cx, &prods, in[0].u.t, sum_type(in[0].u.t, in[2]), in[1], out))
 KERNEL(logcumsumexp, scan(cx, &logs, in[0].u.t, (RtDtype)in[0].u.t->dtype, in[1], out))
 
-/* ---- extremes: the last of equals, a NaN stays ---------------------------------------------------------- */
+/* ---- extremes: the last one of equal elements; a NaN stays ---------------------------------------------- */
 
 #define CUMULATE(name, T, op) \
 	static void name(void *arg, int64_t n, const void *in, void *const *out) \

@@ -60,7 +60,7 @@ check_target(RtCx *cx, const IValue *in, const RtTensor *dst, int n)
 
 /* ---- gather, scatter --------------------------------------------------------------------------------------------- */
 
-/* The contiguous index of gather and scatter; sets dim.  Null: raised. */
+/* Returns the contiguous index of gather and scatter, and sets *dim. Null if an error was raised. */
 static RtTensor *
 index_and_dim(RtCx *cx, const char *name, const RtTensor *self, const IValue *in, int *dim)
 {
@@ -108,7 +108,7 @@ out_of_bounds(RtCx *cx, int64_t i, int dim, int64_t size)
 			(long long)size);
 }
 
-/* The first of n indices that is not in [0, size).  n: all are. */
+/* Returns the position of the first of n indices that is not in [0, size). n if all are in it. */
 static int64_t
 first_outside(const int64_t *at, int64_t n, int64_t size)
 {
@@ -119,7 +119,7 @@ first_outside(const int64_t *at, int64_t n, int64_t size)
 	return i;
 }
 
-/* Raises for 8-bit floats, which ATen's kernels with an index for each element lack. */
+/* Raises an error for 8-bit floats, because ATen's kernels with an index for each element do not support them. */
 static int
 not_of_8_bits(RtCx *cx, const RtTensor *t, const RtTensor *index)
 {
@@ -162,7 +162,8 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* dst[.. index ..] op= src, for every position of index; src may be one element.  A run of the last dim at a time. */
+/* Computes dst[.. index ..] op= src for every position of index. src may have one element. Processes runs along the
+ * last dim. */
 static int
 scatter_all(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const Combine *combine)
 {
@@ -202,7 +203,7 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op
 	       combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
-/* Raises unless index is no larger than src (or null), nor than dst except in dim. */
+/* Raises an error unless index is at most as large as src, which may be null, and as dst except along dim. */
 static int
 check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const RtTensor *src)
 {
@@ -232,7 +233,8 @@ check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const
 		: rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d", a, b, dim);
 }
 
-/* Checks before a scatter's write.  Returns the index and sets dim.  Null: raised.  src may be null. */
+/* Makes the checks before a scatter's write. Returns the index and sets *dim. Null if an error was raised. src may be
+ * null. */
 static RtTensor *
 check_scatter(RtCx *cx, const IValue *in, const RtTensor *dst, const RtTensor *src, int *dim)
 {
@@ -326,7 +328,7 @@ BOTH_FORMS(scatter_add, scatter_add_, false, scatter_add)
 
 /* ---- scatter_reduce, index_reduce -------------------------------------------------------------------------------- */
 
-/* The neutral element of a reduction, as a number that converts to dtype. */
+/* Returns the neutral element of a reduction, as a number that converts to dtype. */
 static IValue
 neutral(int op, int dtype)
 {
@@ -343,7 +345,7 @@ neutral(int op, int dtype)
 	return rt_int(op == SCATTER_MIN ? high[dtype] : low[dtype]);
 }
 
-/* dst /= count, elementwise, rounding integers down.  A count of 0 is taken as 1.  All are contiguous. */
+/* Computes dst /= count elementwise, rounding integers down. A count of 0 counts as 1. All tensors are contiguous. */
 static int
 divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
 {

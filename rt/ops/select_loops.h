@@ -1,11 +1,10 @@
 /* rt/ops/select_loops.h - sorts indices by keys, all or the first k, with equal keys in PyTorch's order; for the
- * runtime (select.c), and for plain functions without one (vrow.h)
+ * runtime (select.c), and for plain functions without a runtime (vrow.h)
  *
- * PyTorch's sort and topk use the C++ library's sort, partial_sort and nth_element. These are not stable, so their
- * order of equal elements shows in the indices. This file has the same algorithms, step by step: introselect and
+ * PyTorch's sort and topk use the C++ library's sort, partial_sort and nth_element. These are not stable, so the
+ * indices show their order of equal elements. This file has the same algorithms, step by step: introselect and
  * introsort with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its hole
- * down to a leaf and back up. `at` holds indices; a < b means key[a] < key[b].
- */
+ * down to a leaf and back up. `at` contains indices. a < b means key[a] < key[b]. */
 #ifndef RT_OPS_SELECT_LOOPS_H
 #define RT_OPS_SELECT_LOOPS_H
 
@@ -30,7 +29,7 @@ swap(const Run *r, int64_t i, int64_t j)
 	r->at[j] = t;
 }
 
-/* ---- heap of r[0 .. n), its maximum first ------------------------------------------------------------------------ */
+/* ---- heap of r[0 .. n), with its maximum first ------------------------------------------------------------------- */
 
 static void
 sift(const Run *r, int64_t hole, int64_t n, int64_t value)
@@ -211,13 +210,13 @@ insert_best(int64_t *best, int64_t *at, int64_t last, int64_t value, int64_t i)
 	at[j] = i;
 }
 
-/* Selects the k least in ascending order, if their keys differ and no other key equals the last of them. Then the
- * order is unique. Returns false if keys are equal; `at` is then unspecified. */
+/* Selects the k least in ascending order, if their keys differ and no other key equals the last of them. Then the order
+ * is unique. Returns false if keys are equal; then the contents of `at` are undefined. */
 static bool
 select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 {
 	int64_t best[FEW] = { key[0] }, last;
-	bool equal = false;              /* whether another key equals the last of the best */
+	bool equal = false;              /* whether another key equals the last of the best ones */
 
 	at[0] = 0;
 	for (int64_t i = 1; i < k; i++)
@@ -228,7 +227,7 @@ select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 			continue;
 		if (key[i] < last)
 			insert_best(best, at, k - 1, key[i], i);
-		equal = best[k - 1] == last;            /* equal to key[i], or to the key that it displaced */
+		equal = best[k - 1] == last;            /* equal to key[i], or to the key that key[i] has displaced */
 		last = best[k - 1];
 	}
 	for (int64_t i = 1; i < k; i++)
@@ -236,7 +235,7 @@ select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 	return !equal;
 }
 
-/* Selects as the C++ library does. k is at least 1. */
+/* Selects as the C++ library does. k must be at least 1. */
 static void
 select_as_library(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {

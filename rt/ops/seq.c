@@ -1,8 +1,9 @@
 /*
  * Operators on lists and dicts.
  *
- * One function serves all element types and all key types.  Elements are compared by rt_equal and ordered by less(). A
- * value taken from a container is a new reference; a stored one is retained.  Negative indices count from the end.
+ * One function serves all element types and all key types. Elements are compared by rt_equal and ordered by less(). A
+ * value taken from a container is a new reference. A value stored in one is retained. Negative indices count from the
+ * end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "../base.h"
 #include "kernel.h"
 
-enum { LIST_MAX = 1 << 28 };       /* most elements of a list that an operator makes */
+enum { LIST_MAX = 1 << 28 };       /* largest number of elements of a list that an operator makes */
 
 static int
 push_all(RtCx *cx, RtList *to, const IValue *v, int64_t n)
@@ -33,7 +34,7 @@ copy_list(RtCx *cx, const RtList *l)
 
 /* ---- elements by index ------------------------------------------------------------------------------------------- */
 
-/* The address of the element.  Null: raised. */
+/* Returns the address of the element. Null if an error was raised. */
 static IValue *
 element_address(RtCx *cx, IValue list, IValue index)
 {
@@ -111,7 +112,7 @@ rt_append_t(RtCx *cx, const IValue *in, IValue *out)
 	return put_same(in[0], out);
 }
 
-/* An index outside the list means its nearer end. */
+/* Inserts an element. An index outside of the list stands for its nearer end. */
 int
 rt_insert_t(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -134,7 +135,7 @@ extend(RtCx *cx, IValue to, IValue from)
 
 	if (to.u.list->n + n > LIST_MAX)
 		return rt_raise(cx, "the resulting list is too long");
-	for (int64_t i = 0; i < n; i++)          /* may be the same list */
+	for (int64_t i = 0; i < n; i++)          /* both may be the same list */
 		if (rt_list_push(cx, to.u.list, rt_retain(from.u.list->v[i])))
 			return RT_ERROR;
 	return RT_OK;
@@ -225,7 +226,8 @@ rt_reverse_t(RtCx *cx, const IValue *in, IValue *out)
 static KERNEL_FN(copy_of_list, put_list(cx, copy_list(cx, in[0].u.list), out))
 static KERNEL_FN(length, put_int(in[0].u.list->n, out))
 
-/* Python's slice: returns the length, and sets first index and step.  -1: the step is 0. */
+/* Computes Python's slice of n elements: returns its length, and sets the first index and the step. -1 if the step is
+ * 0. */
 int64_t
 rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by)
 {
@@ -269,7 +271,7 @@ rt_slice_t(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- search ------------------------------------------------------------------------------------------------ */
 
-/* The index of v at or after `from`.  -1: none.  -2: an error was raised. */
+/* Returns the index of v at or after `from`. -1 if there is none. -2 if an error was raised. */
 static int64_t
 find_value(RtCx *cx, const RtList *l, IValue v, int64_t from)
 {
@@ -371,7 +373,7 @@ less_text(IValue a, IValue b)
 	return c < 0 || (c == 0 && a.u.str->n < b.u.str->n);
 }
 
-/* The first elements that differ decide. */
+/* Compares two tuples: the first elements that differ decide. */
 static int
 less_tuple(RtCx *cx, IValue a, IValue b, bool *is)
 {
@@ -420,7 +422,7 @@ less(RtCx *cx, IValue a, IValue b, bool *is)
 	}
 }
 
-/* A stable merge sort: comparison may fail, and may be no order at all (NaN). */
+/* A stable merge sort. The comparison may fail, and may be no order at all (NaN). */
 static int
 merge(RtCx *cx, IValue *v, IValue *scratch, int64_t n, bool reverse)
 {
@@ -481,7 +483,8 @@ is_ordered(IValue v)
 		v.tag == RT_TENSOR;
 }
 
-/* Raises if the elements cannot be sorted.  If the type does not tell, the elements do: an empty list can be. */
+/* Raises an error if the elements cannot be sorted. If the list's type does not tell, the elements decide, so an empty
+ * list can be sorted. */
 static int
 check_order(RtCx *cx, const RtList *l)
 {
@@ -507,8 +510,8 @@ check_order(RtCx *cx, const RtList *l)
 	return RT_ERROR;
 }
 
-/* emit_sort.c handles lists of objects with __lt__.  While elements are compared the list is empty, as in Python:
- * changes by a comparison are lost. */
+/* Sorts a list. emit_sort.c handles lists of objects with __lt__. While elements are compared the list is empty, as in
+ * Python: changes by a comparison are lost. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)
 {
@@ -548,7 +551,7 @@ sorted(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* The first of the smallest (or largest). */
+/* Returns the first one of the smallest (or largest) elements. */
 static int
 extreme(RtCx *cx, const IValue *in, bool largest, IValue *out)
 {
@@ -571,8 +574,8 @@ extreme(RtCx *cx, const IValue *in, bool largest, IValue *out)
 static KERNEL_FN(least, extreme(cx, in, false, out))
 static KERNEL_FN(greatest, extreme(cx, in, true, out))
 
-/* The smaller (or larger) list: compares element by element, then length.  Returns the first one if neither is less, as
- * with a NaN. */
+/* Returns the smaller (or larger) list. Compares element by element, then the lengths. Returns the first list if
+ * neither is less, as with a NaN. */
 static int
 choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
 {
@@ -677,7 +680,7 @@ rt_prim_rangelist(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* Sizes without those that are 1, all of them or that of one dim. */
+/* Returns the sizes without those that are 1: all of these, or only that of one dim. */
 int
 rt_prim_infer_squeeze_size(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -714,7 +717,7 @@ rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* ---- rows that share a function ---------------------------------------------------------------------------------- */
+/* ---- operators that share a function ----------------------------------------------------------------------------- */
 
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))

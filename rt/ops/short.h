@@ -1,7 +1,6 @@
 /* rt/ops/short.h - copies of few bytes, in eager and generated kernels
  *
- * Most runs of an image's rows are too short for a call.
- */
+ * Most runs of an image's rows are too short to be worth a call. */
 #ifndef RT_OPS_SHORT_H
 #define RT_OPS_SHORT_H
 
@@ -13,9 +12,9 @@ void *memset(void *, int, size_t);
 #include <string.h>
 #endif
 
-enum { SHORT_MOST = 512 };       /* most bytes; more are worth a call */
+enum { SHORT_MOST = 512 };       /* largest number of bytes that are copied here; more are worth a call */
 
-/* Copies n bytes, n >= 0, in pieces.  The last piece may overlap the one before it. */
+/* Copies n >= 0 bytes in pieces. The last piece may overlap the one before it. */
 static inline void
 copy_short(void *restrict to, const void *restrict from, ptrdiff_t n)
 {

@@ -2,33 +2,33 @@
  *
  * The algorithm is LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors depend on it. A tall matrix
  * is first reduced to a triangle; a wide one is replaced by its adjoint. Reflections of columns and rows in turn make
- * it bidiagonal. Implicit QR steps make it diagonal, towards the smaller end of a block, without a shift if that would
- * lose accuracy. Singular values are made positive by signs in v, then sorted. LAPACK computes larger matrices by
- * divide and conquer; here they are computed in the same way as small ones. Demmel and Kahan, Accurate Singular Values
- * of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6.
- */
+ * it bidiagonal. Implicit QR steps make it diagonal. They go towards the smaller end of a block, without a shift if
+ * that would lose accuracy. Singular values are made positive by signs in v, then sorted. LAPACK computes larger
+ * matrices by divide and conquer; here they are computed in the same way as small ones. Demmel and Kahan, Accurate
+ * Singular Values of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6. */
 #include "decomp.h"
 
 #include <float.h>
 
 RT_FAST
 
-enum { STEPS = 6 };                      /* most rotations, divided by n * n */
+enum { STEPS = 6 };                      /* largest number of rotations, divided by n * n */
 
 typedef struct Bidiagonal {
 	int64_t n;
 	double *d, *e;                   /* the diagonal; the superdiagonal */
-	double *u, *v;                   /* (n, n): row i is the left or right vector of value i */
+	double *u, *v;                   /* (n, n): row i is the left or the right vector of value i */
 	double ulp, least, tolerance, tiny;
 } Bidiagonal;
 
-/* A matrix (m, n), m >= n, and its reflections: tau of columns, and of rows. Null: none. */
+/* A matrix (m, n), m >= n, and its reflections: tau of columns, and of rows. right is null if there are no reflections
+ * of rows. */
 typedef struct Reduced { Z *a; int64_t m, n; Z *left, *right; } Reduced;
 
 /* ---- reflections ------------------------------------------------------------------------------------------------- */
 
-/* Computes the reflection 1 - tau v v*, whose adjoint maps x (n elements, `step` apart) to (beta, 0, ...). x becomes
- * v with v[0] = 1. Returns beta. */
+/* Computes the reflection 1 - tau v v* whose adjoint maps x (n elements, `step` apart) to (beta, 0, ...). x becomes v,
+ * where v[0] = 1. Returns beta. */
 static double
 reflect_adjoint(Z *x, int64_t n, int64_t step, Z *tau)
 {
@@ -48,7 +48,7 @@ reflect_adjoint(Z *x, int64_t n, int64_t step, Z *tau)
 	return beta;
 }
 
-/* Applies column i's reflection to the part below and to the right. */
+/* Computes column i's reflection and applies it to the part below and to the right. Returns the diagonal element. */
 static double
 reflect_column(Reduced *r, int64_t i)
 {
@@ -59,7 +59,8 @@ reflect_column(Reduced *r, int64_t i)
 	return d;
 }
 
-/* Applies row i's reflection, right of the diagonal, to the rows below it. */
+/* Computes the reflection of row i, right of the diagonal, and applies it to the rows below. Returns the superdiagonal
+ * element. */
 static double
 reflect_row(Reduced *r, int64_t i)
 {
@@ -113,7 +114,7 @@ turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s
 /* The singular values of a matrix (2, 2), with signs, and the rotations of its vectors. */
 typedef struct Two { double small, large, left[2], right[2]; } Two;
 
-/* Computes them for ((f, g), (0, h)). */
+/* Computes the singular values and rotations of ((f, g), (0, h)). */
 static Two
 two_by_two(double f, double g, double h, double ulp)
 {
@@ -153,7 +154,7 @@ two_by_two(double f, double g, double h, double ulp)
 	return two;
 }
 
-/* The smaller singular value of ((f, g), (0, h)). */
+/* Returns the smaller singular value of ((f, g), (0, h)). */
 static double
 least_of(double f, double g, double h)
 {
@@ -178,7 +179,8 @@ between(const Bidiagonal *b, int64_t i, int64_t step)
 	return &b->e[step > 0 ? i : i - 1];
 }
 
-/* Applies one implicit step to block from .. to. shift 0: Demmel and Kahan's step, which keeps all digits. */
+/* Applies one implicit step to block from .. to. With a shift of 0, it is Demmel and Kahan's step, which keeps all
+ * digits. */
 static void
 implicit_step(Bidiagonal *b, int64_t from, int64_t to, double shift)
 {
@@ -217,8 +219,8 @@ implicit_step(Bidiagonal *b, int64_t from, int64_t to, double shift)
 	*between(b, to - step, step) = fabs(f) <= b->tiny ? 0 : f;
 }
 
-/* Sets a negligible superdiagonal element of the block to zero. Returns whether there was one. *least: lower bound of
- * the block's values. */
+/* Sets a negligible superdiagonal element of the block to zero. Returns whether there was one. Sets *least to a lower
+ * bound of the block's values. */
 static bool
 deflated(Bidiagonal *b, int64_t from, int64_t to, double *least)
 {
@@ -299,7 +301,7 @@ diagonalise(Bidiagonal *b)
 			end = start - 1;
 			continue;
 		}
-		if (start > high || end < low)           /* another block: goes towards its smaller end */
+		if (start > high || end < low)    /* another block: chooses the direction towards its smaller end */
 			down = fabs(b->d[start]) >= fabs(b->d[end]);
 		from = down ? start : end;
 		to = down ? end : start;
@@ -349,7 +351,8 @@ sort(Bidiagonal *b)
 	}
 }
 
-/* Replaces d and e (the lower diagonal if `lower`) by the values, and sets u and v to the vectors. */
+/* Replaces d and e by the values, and sets u and v to the vectors. e is the subdiagonal if `lower`. Returns false after
+ * too many steps. */
 static bool
 solve_bidiagonal(Bidiagonal *b, bool lower, double *turns)
 {
@@ -378,7 +381,7 @@ solve_bidiagonal(Bidiagonal *b, bool lower, double *turns)
 
 /* ---- whole matrices ---------------------------------------------------------------------------------------------- */
 
-/* Writes vectors as columns of `to` (rows n, columns k), followed by columns of the unit matrix. */
+/* Writes vectors as columns of `to` (n rows, k columns). Columns of the unit matrix follow them. */
 static void
 spread(const Bidiagonal *b, const double *rows, Z *to, int64_t n, int64_t k)
 {
@@ -398,11 +401,11 @@ adjoint(const Z *a, int64_t m, int64_t n, Z *to)
 /* Scratch memory that all matrices of a stack share. */
 typedef struct Work {
 	Bidiagonal bidiagonal;
-	int64_t m, n;                    /* m >= n */
-	Z      *x;                       /* the matrix (m, n); if `turned`, the adjoint of a wide one */
-	bool    phased, turned;          /* phased: whether it is complex */
+	int64_t m, n;                    /* sizes of x; m >= n */
+	Z      *x;                       /* the matrix (m, n); the adjoint of a wide matrix, if `turned` */
+	bool    phased, turned;          /* phased: whether the matrix is complex */
 	Z      *triangle, *tau;
-	Z      *big, *small;             /* vectors of x's longer side, (m, k), and of its other side, (n, n) */
+	Z      *big, *small;             /* vectors of x's longer side, (m, k), and of its shorter side, (n, n) */
 	double *turns;
 } Work;
 
@@ -422,7 +425,7 @@ triangulate(Work *w, Reduced *tall)
 		}
 }
 
-/* Decomposes the matrix. k: number of columns of big. Returns false after too many steps. */
+/* Decomposes the matrix. k is the number of columns of `big`. Returns false after too many steps. */
 static bool
 decompose(Work *w, int64_t k)
 {
@@ -456,7 +459,7 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype)
 	const int64_t most = m > n ? m : n, k = m > n ? n : m;
 	const bool single = dtype == RT_f32 || dtype == RT_c64;
 	double *real = rt_scratch(cx, (2 * k * k + 4 * k) * 8 + 8);
-	/* at least the size that the members below are laid out in */
+	/* This is at least the size of the parts into which the members below divide it. */
 	Z *z = real ? stack_room(cx, 1, most + 3 * k + 3, most) : NULL;
 
 	if (!z)
@@ -519,10 +522,10 @@ no_values(RtCx *cx, const Stack *s, int64_t i, const char *why)
 	return rt_raise(cx, "linalg.svd: %s%s.", text, why);
 }
 
-/* A stack and its factors u w vh. w: columns of values. */
+/* A stack and its factors: s = u w vh. w has the values as columns. */
 typedef struct Svd { Stack s, u, w, vh; } Svd;
 
-/* Decomposes matrix i. One with infinities gives NaN. */
+/* Decomposes matrix i. A matrix with infinities gives NaN. */
 static int
 svd_one(RtCx *cx, const Svd *d, int64_t i, Work *work)
 {

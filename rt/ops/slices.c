@@ -1,9 +1,8 @@
-/* rt/ops/slices.c - positions along one dim: index_add, index_copy, index_reduce, index_fill, index_select; flat ones:
- * take, put
- */
+/* rt/ops/slices.c - positions along one dim: index_add, index_copy, index_reduce, index_fill, index_select; positions
+ * in the flattened tensor: take, put */
 #include "scatter.h"
 
-/* ---- one vector of positions along dim --------------------------------------------------------------------------- */
+/* ---- one vector of positions along a dim ------------------------------------------------------------------------- */
 
 static int
 check_vector(RtCx *cx, const char *name, const RtTensor *index)
@@ -20,7 +19,7 @@ check_vector(RtCx *cx, const char *name, const RtTensor *index)
 	return RT_OK;
 }
 
-/* Checks the sizes of a slice; called only if there is one. */
+/* Checks the sizes of a slice. Called only if there is a slice. */
 static int
 check_slice_sizes(RtCx *cx, const char *name, const RtTensor *src, const RtTensor *dst, int dim)
 {
@@ -66,7 +65,7 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 	return n || dst->ndim <= 1 ? check_slice_sizes(cx, name, src, dst, dim) : RT_OK;
 }
 
-/* Prints all dims but one, as ATen prints vectors. */
+/* Appends all dims but one, as ATen prints vectors. */
 static void
 slice_text(Buf *b, const RtTensor *t, int dim)
 {
@@ -130,7 +129,7 @@ check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 	return RT_OK;
 }
 
-/* The index vector as int64, expanded to source's dims.  Null: out of memory. */
+/* Returns the index vector as int64, expanded to source's dims. Null if memory is exhausted. */
 static RtTensor *
 vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 {
@@ -147,11 +146,11 @@ vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 typedef struct Slices {
 	int       dim;
 	RtTensor *index, *dst;   /* dense int64 */
-	const RtTensor *src;     /* source of the slices; null: the value fills every slice */
+	const RtTensor *src;     /* source of the slices; if null, the value fills every slice */
 	const char *value;
 	const Combine *combine;
 	bool      wraps;         /* whether negative indices count from the end */
-	const char *message;     /* format of the range error: index, dim, size */
+	const char *message;     /* format of the range error, with index, dim and size */
 } Slices;
 
 static int
@@ -166,7 +165,7 @@ check_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
-/* For each i in order: dst's slice index[i] along dim op= src's slice i. */
+/* Computes dst's slice index[i] along dim op= src's slice i, for each i in order. */
 static int
 write_slices(RtCx *cx, const Slices *g)
 {
@@ -194,14 +193,14 @@ write_slices(RtCx *cx, const Slices *g)
 	return RT_OK;
 }
 
-/* Is another dim of dst empty?  Then PyTorch does not check indices. */
+/* Whether another dim of dst is empty. Then PyTorch does not check indices. */
 static bool
 is_untouched(const RtTensor *dst, int dim)
 {
 	return !rt_numel(dst) && size_at(dst, dim);
 }
 
-/* op: SCATTER_SET or SCATTER_ADD */
+/* Writes or adds slices. op: SCATTER_SET or SCATTER_ADD. */
 static int
 index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, int op)
 {
@@ -225,7 +224,7 @@ index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, i
 	return write_slices(cx, &g) || combined_end(cx, &w) ? RT_ERROR : RT_OK;
 }
 
-/* A temporary: t times a number. */
+/* Returns t times a number, as a temporary. */
 static RtTensor *
 scaled(RtCx *cx, RtTensor *t, IValue by)
 {
@@ -302,7 +301,7 @@ index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	return reduce_into(cx, dst, dim, at, src, &by);
 }
 
-/* value: a number, or a 0-d tensor */
+/* Fills slices with a value, which is a number or a 0-d tensor. */
 static int
 index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 {
@@ -341,7 +340,7 @@ BOTH_FORMS(index_reduce, index_reduce_, false, index_reduce)
 BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, true, index_fill)
 BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, true, index_fill)
 
-/* The first of n positions that is not in [-size, size).  n: all are. */
+/* Returns the position of the first of n indices that is not in [-size, size). n if all are in it. */
 static int64_t
 first_beyond(const int64_t *at, int64_t n, int64_t size)
 {
@@ -409,9 +408,9 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- flat positions ---------------------------------------------------------------------------------------------- */
+/* ---- positions in the flattened tensor --------------------------------------------------------------------------- */
 
-/* Converts positions in n elements to non-negative ones.  Null: raised. */
+/* Converts positions among n elements to non-negative ones. Null if an error was raised. */
 static const int64_t *
 flat_positions(RtCx *cx, RtTensor *index, int64_t n)
 {

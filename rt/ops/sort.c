@@ -1,9 +1,8 @@
 /* rt/ops/sort.c - sort, argsort, topk
  *
- * Elements are mapped to int64 keys of the same order (a double: its bits, with negative numbers reversed), so that
- * one radix sort of positions serves every dtype.  A descending sort inverts the keys, which keeps the order of equal
- * elements.  topk uses select.c.
- */
+ * Elements are mapped to int64 keys of the same order, so that one radix sort of positions serves every dtype. The key
+ * of a double is its bits, reversed for negative numbers. A descending sort inverts the keys, which keeps the order of
+ * equal elements. topk uses select.c. */
 #include "keys.h"
 #include "quant.h"
 
@@ -18,7 +17,7 @@ key_of_double(double v)
 
 	if (v != v)
 		return INT64_MAX;
-	v += 0.0;      /* -0 -> 0 */
+	v += 0.0;      /* maps -0 to 0 */
 	memcpy(&bits, &v, 8);
 	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
@@ -62,7 +61,7 @@ insertion_sort(const int64_t *key, int64_t n, int64_t *order)
 
 enum { RUN = RT_LIMIT_SORT_RUN };
 
-/* Stable sort of positions by one byte of their keys. */
+/* Sorts positions stably by one byte of their keys. */
 static void
 sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
 {
@@ -109,7 +108,7 @@ sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 
 /* The lines of t along dim, in a contiguous copy with dim last. */
 typedef struct Lines {
-	RtTensor *t;          /* contiguous, dim last */
+	RtTensor *t;          /* contiguous, with dim last */
 	int64_t  *key;
 	int64_t   n, count;   /* length of a line; number of lines */
 } Lines;
@@ -135,7 +134,7 @@ lines_of(RtCx *cx, const char *name, RtTensor *t, int dim, bool inverted, Lines 
 	return RT_OK;
 }
 
-/* A contiguous tensor with dim last, to be filled: the result r itself, or a temporary that is copied to r. */
+/* Returns a contiguous tensor with dim last, to be filled: the result r itself, or a temporary that is copied to r. */
 static RtTensor *
 line_room(RtCx *cx, RtTensor *r, int dim)
 {
@@ -228,7 +227,7 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	if (t->ndim)
 		dims[dim] = k;
 	else
-		k = 1;                            /* a 0-d tensor returns its value for any k */
+		k = 1;                            /* for a 0-d tensor, any k returns its value */
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
 	RT_PUT(values, out[0]);
 	indices = rt_result(cx, 1, RT_i64, t->ndim, dims, NULL);

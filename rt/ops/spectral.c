@@ -1,9 +1,8 @@
 /* rt/ops/spectral.c - eigenvalues, and the exponential of a matrix
  *
- * hermitian.c has Hermitian matrices, eigen.c real ones. Other complex matrices are reduced to Hessenberg form by
+ * hermitian.c computes Hermitian matrices, eigen.c real ones. Other complex matrices are reduced to Hessenberg form by
  * reflections, then to triangular form by QR steps with Wilkinson's shift. Eigenvectors are computed by substitution.
- * They have length 1 and a real largest component, as in LAPACK.
- */
+ * They have length 1 and a real largest component, as in LAPACK. */
 #include "decomp.h"
 
 RT_FAST
@@ -59,7 +58,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- general ----------------------------------------------------------------------------------------------------- */
 
-/* Reduces a = q h q*; h has zeros below its first subdiagonal. */
+/* Reduces a = q h q*. h has zeros below its first subdiagonal. */
 static void
 hessenberg(Z *a, int64_t n, Z *q, Z *v)
 {
@@ -74,7 +73,7 @@ hessenberg(Z *a, int64_t n, Z *q, Z *v)
 			continue;
 		size = sqrt(rest + norm2(alpha));
 		beta = alpha == 0 ? -size : -alpha / cabs(alpha) * size;
-		/* v = x - beta e, reflection 1 - 2 v v* / |v|^2 */
+		/* v = x - beta e; the reflection is 1 - 2 v v* / |v|^2. */
 		rest += norm2(alpha - beta);
 		for (int64_t i = k + 1; i < n; i++)
 			v[i] = (i == k + 1 ? alpha - beta : a[i * n + k]) / sqrt(rest / 2);
@@ -120,7 +119,7 @@ qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 		double size = sqrt(norm2(x) + norm2(y));
 		Z c = size == 0 ? 1 : x / size, s = size == 0 ? 0 : y / size;
 		int64_t last = k + 2 < hi ? k + 2 : hi;
-		/* rotation of rows: (c* s*; -s c) */
+		/* Rotates rows by (c* s*; -s c). */
 		for (int64_t j = k > lo ? k - 1 : lo; j < n; j++) {
 			Z u = a[k * n + j], v = a[(k + 1) * n + j];
 			a[k * n + j] = mul(conj(c), u) + mul(conj(s), v);
@@ -141,7 +140,7 @@ qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 	}
 }
 
-/* Reduces the Hessenberg matrix a to a triangle. Returns false if it does not converge. */
+/* Reduces the Hessenberg matrix a to a triangle. Returns false if this does not converge. */
 static bool
 triangularise(Z *a, int64_t n, Z *q, double ulp)
 {
@@ -271,7 +270,7 @@ multiply_square(const Z *a, const Z *b, int64_t n, Z *c)
 
 enum { TERMS = 18 };
 
-/* Computes Taylor's series of a / 2^k and squares it k times. */
+/* Computes the exponential: Taylor's series of a / 2^k, squared k times. */
 static void
 exponential(Z *a, int64_t n, Z *x, Z *y)
 {

@@ -1,8 +1,7 @@
 /* rt/ops/taps_bytes.h - interpolation of bytes, for resample.c
  *
- * PyTorch resizes images of uint8 in integers: weights are int16 with a common binary point, and each pass rounds to
- * bytes (from 2.1 on, ATen/native/cpu/UpSampleKernel.cpp; versions before refuse bytes).
- */
+ * PyTorch resizes images of uint8 in integers. Weights are int16 with a common binary point, and each pass rounds to
+ * bytes (from 2.1 on, ATen/native/cpu/UpSampleKernel.cpp; earlier versions refuse bytes). */
 typedef struct ByteTaps {
 	const Taps *taps;                /* their weights are int16_t */
 	int64_t     inner;               /* number of consecutive elements that share a tap */
@@ -11,7 +10,8 @@ typedef struct ByteTaps {
 	uint8_t       *y;                /* (outer, out, inner) */
 } ByteTaps;
 
-/* Adds the weights of taps that read the same input, as at a border; the others of them become 0. */
+/* Adds the weights of taps that read the same input, as at a border. The first of these taps gets the sum, and the
+ * others get 0. */
 static void
 join_taps(const int64_t *at, double *weight, int64_t n)
 {
@@ -22,7 +22,8 @@ join_taps(const int64_t *at, double *weight, int64_t n)
 		}
 }
 
-/* Rounds weights from double to int16_t, in place. Returns the largest number of bits that fit the largest weight. */
+/* Rounds weights from double to int16_t, in place. Returns the largest number of bits for which the largest weight
+ * fits. */
 static int
 quantize_taps(Taps *g)
 {
@@ -68,7 +69,7 @@ taps_forward_bytes(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Resizes n planes from x to y, last dim first. A dim that keeps its size is not touched, whatever its scale. */
+/* Resizes n planes from x to y, the last dim first. A dim that keeps its size is not changed, whatever its scale. */
 static int
 resize_bytes(RtCx *cx, int64_t n, int nd, Taps *taps, const uint8_t *x, uint8_t *y)
 {

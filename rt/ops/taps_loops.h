@@ -1,7 +1,6 @@
 /* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
  *
- * T: type of elements. N(name): name of a function for T.
- */
+ * T is the type of elements. N(name) is the name of a function for T. */
 
 /* Makes the table of one dim. The taps of output o are entries [o * width, (o + 1) * width). */
 static void
@@ -56,7 +55,7 @@ N(taps_line)(const Taps *a, T *restrict y, const T *restrict x)
 	}
 }
 
-/* y (outer, out, inner) = taps over x (outer, in, inner) */
+/* Computes y (outer, out, inner) by taps over x (outer, in, inner). */
 static void
 N(taps_forward)(void *arg, int64_t begin, int64_t end)
 {

@@ -2,7 +2,7 @@
  * Operators on text.
  *
  * As in PyTorch, they work on bytes, with the letters of the C locale: len("é") is 2, and upper() does not change it.
- * Negative positions count from the end.  The meaning of `end` differs between operators, as in PyTorch.
+ * Negative positions count from the end. The meaning of `end` differs between operators, as in PyTorch.
  */
 #include <limits.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "../base.h"
 #include "kernel.h"
 
-enum { TEXT_MAX = 1 << 30 };        /* most bytes of a text that an operator makes */
+enum { TEXT_MAX = 1 << 30 };        /* largest number of bytes of a text that an operator makes */
 
 typedef struct Span { const char *s; int64_t n; } Span;
 
@@ -60,7 +60,7 @@ too_long(RtCx *cx)
 	return rt_raise(cx, "the resulting text is too long");
 }
 
-/* The position of part in t at or after `from`.  -1: not found. */
+/* Returns the position of part in t at or after `from`. -1 if it is not found. */
 static int64_t
 find_from(Span t, Span part, int64_t from)
 {
@@ -122,7 +122,7 @@ any(Span t, bool is(unsigned char))
 		return put_bool((answer), out); \
 	}
 
-/* Does every word begin with a capital letter, followed by small ones? */
+/* Whether every word begins with a capital letter, followed by small ones. */
 static bool
 is_title(Span t)
 {
@@ -149,7 +149,8 @@ QUESTION(isprintable, all(t, is_print))
 QUESTION(islower, any(t, is_lower) && !any(t, is_upper))
 QUESTION(isupper, any(t, is_upper) && !any(t, is_lower))
 QUESTION(istitle, is_title(t))
-QUESTION(isidentifier, t.n && !is_digit((unsigned char)t.s[0]) && all(t, is_alnum))      /* no underscore there */
+/* Whether the text is an identifier. As in PyTorch, it has no underscore. */
+QUESTION(isidentifier, t.n && !is_digit((unsigned char)t.s[0]) && all(t, is_alnum))
 
 #define EACH(id, expression) \
 	int \
@@ -175,8 +176,9 @@ EACH(title, is_alpha((unsigned char)before) ? to_lower(c) : to_upper(c))
 
 /* ---- parts of a text --------------------------------------------------------------------------------------------- */
 
-/* Sets *t to the part from start to end; end -1 means the end of the text.  Raises if start is past that.  If end is
- * before start, n is -1, or, with `backwards`, the part extends to the end of the text: operators of PyTorch differ. */
+/* Sets *t to the part from start to end. An end of -1 stands for the end of the text. Raises an error if start is
+ * beyond that. If end is before start, n is -1, or, with `backwards`, the part extends to the end of the text, because
+ * PyTorch's operators differ. */
 static int
 clip(RtCx *cx, const IValue *in, bool backwards, Span *t, int64_t *from)
 {
@@ -376,7 +378,7 @@ pad(RtCx *cx, Span t, int64_t left, int64_t right, char fill, IValue *out)
 	return put_buf(cx, &b, out);
 }
 
-/* side: -1 text at the left, 0 in the middle, 1 at the right */
+/* Pads a text. side: -1 for text at the left, 0 in the middle, 1 at the right. */
 static int
 justify(RtCx *cx, const IValue *in, int side, IValue *out)
 {
@@ -396,7 +398,7 @@ KERNEL(center, justify(cx, in, 0, out))
 KERNEL(ljust, justify(cx, in, -1, out))
 KERNEL(rjust, justify(cx, in, 1, out))
 
-/* Zeros are put before a sign (Python puts them after it). */
+/* Pads with zeros. They are put before a sign; Python puts them after it. */
 int
 rt_zfill(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -519,7 +521,7 @@ rt_rsplit(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* Each of these bytes ends a line, so "\r\n" ends two.  Line ends that are kept are separate elements. */
+/* Splits lines. Each of these bytes ends a line, so "\r\n" ends two. Line ends that are kept are separate elements. */
 int
 rt_splitlines(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -612,7 +614,7 @@ rt_ord(RtCx *cx, const IValue *in, IValue *out)
 	return put_int((unsigned char)t.s[0], out);
 }
 
-/* Uses the low byte of any number. */
+/* Returns the character of a number's low byte. */
 int
 rt_chr(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -645,7 +647,7 @@ KERNEL(bin, in_base(cx, in[0].u.i, "0b", 1, out))
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
 
-/* With cx->meta, lists, tuples and tensors cannot be printed: they may lack data. */
+/* Whether the value cannot be printed because of cx->meta: lists, tuples and tensors may lack data. */
 static bool
 is_meta(RtCx *cx, IValue v)
 {
@@ -663,7 +665,7 @@ rt_str(RtCx *cx, const IValue *in, IValue *out)
 	return put_buf(cx, &b, out);
 }
 
-/* "{}" takes the next argument; other braces are text. */
+/* Formats a text. "{}" stands for the next argument; other braces are text. */
 int
 rt_format(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -741,7 +743,7 @@ format_one(RtCx *cx, Buf *b, char key, IValue v)
 	}
 }
 
-/* A single argument that is a tuple stands for its elements. */
+/* Formats by %. If the only argument is a tuple, its elements are the arguments. */
 static int
 percent(RtCx *cx, Buf *b, Span t, const RtList *args)
 {

@@ -1,7 +1,7 @@
-/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B of N vectors: two, or 8 for a tile of one row
+/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B of N vectors
  *
- * tile16.c, tile32.c and tile64.c instantiate it for vectors of 16, 32 and 64 bytes.  rt/ops/parts.c lists them.
- */
+ * N is two, or 8 for a tile of one row. tile16.c, tile32.c and tile64.c instantiate the tile for vectors of 16, 32 and
+ * 64 bytes. rt/ops/parts.c lists them. */
 #ifndef RT_OPS_TILE_H
 #define RT_OPS_TILE_H
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Allows fused multiply-add, as other libraries use; with -std=c11 gcc contracts no expressions. */
+/* Allows fused multiply-add, as other libraries use it. With -std=c11 gcc contracts no expressions. */
 #ifdef __clang__
 #define TILE_UNROLL _Pragma("clang loop unroll(full)")
 #define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")
@@ -56,7 +56,7 @@
 			memcpy(c, all[i], sizeof(T) * columns); \
 	}
 
-/* SUM: a b + c, rounded once. */
+/* SUM computes a b + c, rounded once. */
 #define SUM_FUSED(a, b, c) __builtin_fmaf(a, b, c)
 #define SUM_DOUBLE(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
 #define TILE_DOTS(attribute, SUM) \

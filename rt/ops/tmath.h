@@ -1,13 +1,12 @@
-/* rt/ops/tmath.h - functions that the value column of pointwise rows may call, in C and in CUDA
+/* rt/ops/tmath.h - functions that the value expressions of pointwise operators may call, in C and in CUDA
  *
  * libm's names work on float, double and complex alike: tanh(x) is tanhf(x) for a float. In CUDA, overloads do that.
- * Names of other functions begin with t_. Special functions are in tspecial.h. T is the type in which the row is
- * computed. Includes no system header.
- */
+ * Names of other functions begin with t_. Special functions are in tspecial.h. T is the type in which the operator is
+ * computed. This file includes no system header. */
 #ifndef RT_OPS_TMATH_H
 #define RT_OPS_TMATH_H
 
-/* For numbers of all types. A complex number is NaN or infinite if a part is. */
+/* These accept numbers of all types. A complex number is NaN or infinite if a part is. */
 #undef isnan
 #undef isinf
 #undef isfinite
@@ -27,9 +26,9 @@
 #define T_TABLE const
 #else
 #define TMATH static inline
-#define T_TABLE static const             /* a section of its own, which the linker drops if nothing reads it */
+#define T_TABLE static const             /* in its own section, which the linker drops if nothing reads it */
 #if defined __GNUC__ && !defined __TINYC__
-/* a call that is not inlined keeps a loop from vectorizing */
+/* A call that is not inlined keeps a loop from being vectorized. */
 #define TM_INLINE static inline __attribute__((always_inline))
 #ifndef __clang__
 #define T_UNROLL _Pragma("GCC unroll 32")
@@ -110,7 +109,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define TM_INLINE TMATH
 #endif
 
-/* ---- order: NaN wins, as in ATen --------------------------------------------------------------------------------- */
+/* ---- order: NaN is returned if there is one, as in ATen ---------------------------------------------------------- */
 
 #define t_max(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
@@ -119,8 +118,9 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_gelu_tanh(x)     t_gelu_by_tanh(x)
 #define t_gelu_by_tanh(x)  ((T)0.5 * (x) * \
 	(1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
-#define t_exp_near(x)      exp(x)        /* for 1 + exp(x), where 1e38 suffices for larger results */
-/* exp(x) for x <= 0 or NaN. 0 below the least normal number, because products with subnormal numbers are slow. */
+#define t_exp_near(x)      exp(x)        /* for 1 + exp(x), where 1e38 is as good as larger results */
+/* exp(x) for x <= 0 or NaN. Returns 0 below the smallest normal number, because products with subnormal numbers are
+ * slow. */
 #define t_exp_normal(x)    ((x) < (sizeof(x) == 4 ? -87 : -708) ? 0 : exp(x))
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
@@ -130,7 +130,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_within(x, lo, hi) ((x) > (lo) ? ((x) < (hi) ? (x) : (hi)) : (lo))      /* NaN becomes lo */
 #define t_sign(x)   (((x) > 0) - ((x) < 0))
 
-/* f(x) of floats; integers unchanged. T decides. */
+/* f(x) for floats. Integers are not changed. T decides. */
 #define T_IS_INT     ((T)1 / 2 == 0)
 #define t_same(f, x) (T_IS_INT ? (x) : (T)f(x))
 #define t_signbit(x) (T_IS_INT ? (x) < 0 : copysign((T)1, (x)) < 0)
@@ -139,7 +139,7 @@ double _Complex cpow(double _Complex, double _Complex);
 
 enum { TM_U8, TM_I8, TM_I16, TM_I32, TM_I64, TM_F16, TM_BF16 = 15 };       /* values of RtDtype */
 
-/* |x| of an integer of `bits` bits. That of the least integer is itself. */
+/* |x| of an integer of `bits` bits. For the least integer it is that integer itself. */
 TMATH int64_t t_wrapped_abs(int64_t x, int bits)
 {
 	return x >= 0 || (uint64_t)x << (64 - bits) == (uint64_t)1 << 63 ? x : -x;
@@ -157,7 +157,7 @@ TMATH int64_t t_gcd(int64_t x, int64_t y, int dtype)
 	return y;
 }
 
-/* ATen multiplies integers of less than 32 bits in 32 bits. */
+/* Least common multiple. ATen multiplies integers of less than 32 bits in 32 bits. */
 TMATH int64_t t_lcm(int64_t x, int64_t y, int dtype)
 {
 	int64_t g = t_gcd(x, y, dtype), r;
@@ -168,7 +168,7 @@ TMATH int64_t t_lcm(int64_t x, int64_t y, int dtype)
 	return dtype == TM_I64 ? t_wrapped_abs(r, 64) : t_wrapped_abs((int32_t)r, 32);
 }
 
-/* x ** y modulo 2 ** 64. For a negative power, the fraction rounded to zero. */
+/* x ** y modulo 2 ** 64. For a negative y, the fraction rounded to zero. */
 TMATH int64_t t_ipow(int64_t x, int64_t y)
 {
 	int64_t r = 1;
@@ -181,15 +181,15 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 	return r;
 }
 
-/* Shifts by a negative count, or by the width or more, leave zeros or copies of the sign, as in PyTorch 2; 1.13 shifted
- * by the count modulo 32 or 64.  A float is multiplied by a power of two. */
+/* Shifts. By a negative count, or by the width or more, they leave zeros or copies of the sign, as in PyTorch 2.
+ * PyTorch 1.13 shifted by the count modulo 32 or 64. A float is multiplied or divided by a power of two. */
 #define T_SHIFTS(n) ((uint64_t)(n) < 8 * sizeof(T))
 #define t_shl(x, n) ((T)(T_SHIFTS(n) ? (uint64_t)(x) << ((n) & 63) : 0))
 #define t_shr(x, n) ((T)((int64_t)(x) >> (T_SHIFTS(n) ? (n) & 63 : 63)))
 #define t_shl_any(x, n) (T_IS_INT ? t_shl((int64_t)(x), (int64_t)(n)) : (T)((x) * exp2(n)))
 #define t_shr_any(x, n) (T_IS_INT ? t_shr((int64_t)(x), (int64_t)(n)) : (T)((x) / exp2(n)))
 
-/* Divisions of integers that never trap. They round down, or to zero. */
+/* Divisions of integers that never trap. They round down, or towards zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }
 TMATH int64_t t_imod(int64_t x, int64_t y)   { return y == 0 || y == -1 ? 0 : x % y; }
 TM_INLINE int64_t t_idivfloor_of(int64_t x, int64_t y, int64_t r) { return t_idiv(x, y) - (r && (x < 0) != (y < 0)); }
@@ -199,7 +199,7 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y)
 
 /* ---- division of floats: floor and remainder as in Python, infinities as in ATen --------------------------------- */
 
-/* Functions _of: r is fmod(x, y). */
+/* In functions with _of, r is fmod(x, y). */
 #define TM_DIVISION(F, suffix) \
 	TM_INLINE F t_rem_of##suffix(F r, F y) { return r != 0 && (y < 0) != (r < 0) ? r + y : r; } \
 	TMATH F t_rem##suffix(F x, F y) { return t_rem_of##suffix(fmod(x, y), y); } \
@@ -239,7 +239,7 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { return t_irem_of(t_imod(x, y), y)
 TM_DIVISION(float, f)
 TM_DIVISION(double, d)
 
-/* Scale and zero point that map [low, high] to the integers from least to most, and 0 exactly, as PyTorch chooses
+/* Scale and zero point that map [low, high] to the integers from least to most, and 0 to an integer, as PyTorch chooses
  * them for activations (quant_utils.h). */
 typedef struct TAffine { double scale, zero; } TAffine;
 
@@ -265,7 +265,7 @@ TMATH TAffine t_affine(double low, double high, double least, double most)
 #define t_affine_scale(low, high, least, most) t_affine(low, high, (double)(least), (double)(most)).scale
 #define t_affine_zero(low, high, least, most)  t_affine(low, high, (double)(least), (double)(most)).zero
 
-/* scale * x - scale * zero, rounded once. x is an 8-bit integer, so a double holds the difference exactly. */
+/* scale * x - scale * zero, rounded once. x is an 8-bit integer, so a double represents the difference exactly. */
 TM_INLINE float t_fused(float x, float scale, float zero)
 {
 #ifdef __FMA__
@@ -278,7 +278,7 @@ TM_INLINE float t_fused(float x, float scale, float zero)
 }
 #define t_values(x, scale, zero) (sizeof(T) == 4 ? (T)t_fused((x), (scale), (zero)) : ((x) - (zero)) * (scale))
 
-/* Returns the next number of bfloat16, float or double. */
+/* The next number of bfloat16, float or double after x towards y. */
 TMATH float t_nextafter_f(float x, float y, int dtype)
 {
 	union { float f; uint32_t i; } u = { x }, to = { y };
@@ -299,7 +299,7 @@ TMATH double t_nextafter(double x, double y, int dtype)  { return t_nextafter_d(
 #define t_nextafter(x, y, dtype) _Generic((x), float: t_nextafter_f, default: t_nextafter_d)((x), (y), (dtype))
 #endif
 
-/* pow for a scalar exponent, as in ATen: some powers are roots and products, except for float16. */
+/* Power with a scalar exponent, as in ATen: some powers are roots and products, except for float16. */
 #define TM_POWER(F, suffix, power) \
 	TMATH F t_power##suffix(F x, F y, int dtype) \
 	{ \
@@ -368,7 +368,7 @@ TMATH bool    t_not(bool x)    { return !x; }
 #define t_not(x)           _Generic((x), bool: t_bnot, default: t_inot)(x)
 #endif
 
-/* ---- complex: not in CUDA, not with tcc -------------------------------------------------------------------------- */
+/* ---- complex numbers: neither in CUDA nor with tcc --------------------------------------------------------------- */
 
 #if !defined __CUDACC__ && !defined __TINYC__
 
@@ -413,7 +413,7 @@ TM_COMPLEX(TmC128, double, )
 #define t_conj(x)   _Generic((x), TmC64: conjf((TmC64)(x)), TmC128: conj((TmC128)(x)), default: (x))
 #define t_isinf(x)  (isinf(__real__ (x)) || isinf(__imag__ (x)))
 #define t_im(x)     _Generic((x), TmC64: __imag__ (x), TmC128: __imag__ (x), default: 0)
-#define t_nearer(w) /* lerp: the nearer of both ends */ \
+#define t_nearer(w) /* lerp: whether it starts from the end that is nearer */ \
 	_Generic((w), TmC64: cabsf((TmC64)(w)) < 0.5f, TmC128: cabs((TmC128)(w)) < 0.5, default: __real__ (w) < 0.5)
 #define t_log2(x)   TM_ALL(x, log2f, (log2), (log2), (log2), tc_log2f, tc_log2)(x)
 #define t_log10(x)  TM_ALL(x, log10f, (log10), (log10), (log10), tc_log10f, tc_log10)(x)

@@ -1,7 +1,6 @@
 /* rt/ops/to.c - casts, copies and fills; queries of types
  *
- * A cast to the same type returns its argument.  There is one device: a device argument has no effect.
- */
+ * A cast to the same type returns its argument. There is one device, so a device argument has no effect. */
 #include <string.h>
 
 #include "kernel.h"
@@ -10,7 +9,7 @@
 
 /* ---- casts -------------------------------------------------------------------------------------------------- */
 
-/* ATen's suggest_memory_format. */
+/* Returns the memory format by ATen's suggest_memory_format. */
 static int64_t
 format_of(const RtTensor *t)
 {
@@ -28,7 +27,7 @@ same(IValue v, IValue *out)
 	return RT_OK;
 }
 
-/* The result of a copy of t.  If d is t's own dtype, it has t's quantization. */
+/* Makes the result of a copy of t. If d is t's own dtype, it has t's quantization. */
 static RtTensor *
 copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
 {
@@ -41,7 +40,7 @@ copy_result(RtCx *cx, const RtTensor *t, RtDtype d, const int64_t *strides)
 	return r;
 }
 
-/* A copy of type d and memory format `format`; 1 (preserve) keeps the strides of a dense tensor. */
+/* Copies t to type d and memory format `format`. 1 (preserve) keeps the strides of a dense tensor. */
 static int
 copy_as(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
 {
@@ -106,7 +105,7 @@ KERNEL(pin_memory, same(in[0], out))
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* Unlike a cast, a clone keeps the order of dims of tensors that are not dense. */
+/* Clones a tensor. Unlike a cast, a clone keeps the order of dims of tensors that are not dense. */
 int
 rt_tensor_clone(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -168,7 +167,7 @@ rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
 KERNEL(copy__float, rt_fill__Scalar(cx, in, out))
 KERNEL(copy__int, rt_fill__Scalar(cx, in, out))
 
-/* A fill may write an element more than once, and its value may overlap the result. */
+/* Fills `to` with a value. A fill may write an element more than once, and its value may overlap the result. */
 static int
 fill_from(RtCx *cx, RtTensor *to, RtTensor *value)
 {
@@ -204,7 +203,7 @@ rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 {
-	const IValue zero[2] = { in[0], rt_int(0) };             /* tcc: no array of structs in a call */
+	const IValue zero[2] = { in[0], rt_int(0) };             /* tcc does not accept an array of structs in a call */
 
 	return rt_fill__Scalar(cx, zero, out);
 }

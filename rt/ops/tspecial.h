@@ -1,6 +1,6 @@
 /* rt/ops/tspecial.h - special functions of tmath.h, which includes it; computed in double for both float types */
 
-/* Evaluates a polynomial, leading coefficient first. It must be unrolled for loops of it to vectorize. */
+/* Evaluates a polynomial, leading coefficient first. It must be unrolled so that loops over it vectorize. */
 TM_INLINE double t_polynomial(const double *c, int n, double x)
 {
 	double v = 0;
@@ -11,7 +11,7 @@ TM_INLINE double t_polynomial(const double *c, int n, double x)
 	return v;
 }
 
-/* psi: recurrence up to 10, then the asymptotic series; reflected below 0. */
+/* psi: by recurrence up to 10, then by the asymptotic series; reflected below 0. */
 TMATH double t_psi(double x)
 {
 	double shift = 0, y, p;
@@ -35,10 +35,10 @@ TMATH double t_psi(double x)
 	return shift + log(x) - 0.5 / x - p;
 }
 
-/* Hurwitz zeta for q > 0, x > 1: ten terms and the Euler-Maclaurin rest. */
+/* Hurwitz zeta for q > 0, x > 1: ten terms, and the remainder by Euler and Maclaurin. */
 TMATH double t_zeta_positive(double x, double q)
 {
-	/* Bernoulli numbers B(2k) / (2k)! */
+	/* Bernoulli numbers B(2k) / (2k)!. */
 	T_TABLE double b[8] = { 1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
 		-691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0 };
 	double s = 0, w, f = x, p;
@@ -83,7 +83,7 @@ TMATH double t_zeta_real(double x, double q)
 	return (fmod(x, 2) != 0 ? -below : below) + t_zeta_positive(x, q + m);
 }
 
-/* The derivative of psi for x > 0: recurrence up to 10 in pairs, then the asymptotic series. */
+/* Derivative of psi for x > 0: by recurrence up to 10 in pairs, then by the asymptotic series. */
 TMATH double t_trigamma_positive(double x)
 {
 	double s = 0, y;
@@ -99,7 +99,8 @@ TMATH double t_trigamma_positive(double x)
 			(691.0 / 2730 - y * (7.0 / 6)))))));
 }
 
-/* single: computes pi x as the product of two floats, because the result beside a pole depends on its rounding */
+/* Derivative of psi. With `single`, computes pi x as the product of two floats, because the result beside a pole
+ * depends on its rounding. */
 TMATH double t_trigamma_real(double x, bool single)
 {
 	double s;
@@ -122,8 +123,8 @@ TMATH double t_polygamma_real(double n, double x, bool single)
 	return (fmod(n, 2) == 0 ? -f : f) * t_zeta_real(n + 1, x);
 }
 
-/* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0. Cephes' rational forms: up to 5
- * around the first two zeros of J, beyond as amplitude and phase. Three denominators lack their leading term z^7 or
+/* Bessel functions of the first kind J_n and the second kind Y_n, n = 0 or 1, for x > 0. Cephes' rational forms: up to
+ * 5 around the first two zeros of J, beyond 5 as amplitude and phase. Three denominators lack their leading term z^7 or
  * z^8, as in PyTorch, whose results are off by 1e-7 near 5. */
 TM_INLINE double t_ratio(const double *p, int np, const double *q, int nq, double z)
 {
@@ -213,8 +214,8 @@ TMATH double t_bessel(int n, int second, double x)
 	return n && x < 0 ? -v : v;
 }
 
-/* Modified Bessel functions by interpolation at Chebyshev points: exp(-|x|) I_n(x), n = 0 or 1. Up to 8 divided by
- * x^n, beyond multiplied by sqrt(x). */
+/* Modified Bessel functions by interpolation at Chebyshev points: exp(-|x|) I_n(x), n = 0 or 1. Up to 8 they are
+ * divided by x^n, beyond 8 multiplied by sqrt(x). */
 TM_INLINE double t_bessel_ie(int n, double x)
 {
 	T_TABLE double near0[27] = {
@@ -255,7 +256,8 @@ TM_INLINE double t_bessel_ie(int n, double x)
 	return n && x < 0 ? -near : near;        /* 0 for -0, as in PyTorch */
 }
 
-/* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n plus the series of digammas, both in `s`. */
+/* exp(x) K_n(x), n = 0 or 1, for 0 < x <= 2: the logarithm times I_n plus the series of digammas. Both are added in
+ * `s`. */
 TMATH double t_bessel_ke_near(int n, double x)
 {
 	double q = x * x / 4, l = log(x / 2) + 0.57721566490153286061, term = 1, h = 0, s;
@@ -269,7 +271,7 @@ TMATH double t_bessel_ke_near(int n, double x)
 	return exp(x) * (n ? 1 / x + x / 2 * s : -s);
 }
 
-/* exp(x) K_n(x), n = 0 or 1. third: of order 1/3, for x > 2. */
+/* exp(x) K_n(x), n = 0 or 1. With `third`, of order 1/3, for x > 2. */
 TMATH double t_bessel_ke(int n, int third, double x)
 {
 	T_TABLE double k0[22] = {
@@ -304,7 +306,7 @@ TMATH double t_bessel_ke(int n, int third, double x)
 	return t_bessel_ke_near(n, x);
 }
 
-/* exp(x * x) erfc(x): a continued fraction for large x. */
+/* exp(x * x) erfc(x). For large x, by a continued fraction. */
 TMATH double t_erfcx_real(double x)
 {
 	double f;
@@ -330,8 +332,8 @@ TMATH double t_log_ndtr_real(double x)
 		: log1p(-erfc(x * 0.70710678118654752440) / 2);
 }
 
-/* Returns x with ndtr(x) = p, p <= 1/2: Acklam's quotients, with an error of 1.2e-9, and one of Halley's steps,
- * except for floats. */
+/* Returns x such that ndtr(x) = p, for p <= 1/2. Acklam's quotients have an error of 1.2e-9. One of Halley's steps
+ * follows, except for floats. */
 TMATH double t_ndtri_half(double p, bool single)
 {
 	T_TABLE double a[6] = { -39.69683028665376, 220.9460984245205, -275.9285104469687, 138.3577518672690,
@@ -362,7 +364,7 @@ TMATH double t_ndtri_real(double p, bool single)
 	return p <= 0.5 ? t_ndtri_half(p, single) : -t_ndtri_half(1 - p, single);
 }
 
-/* Starts within a few percent, then makes Halley's steps. The tail is computed with erfc. */
+/* Inverse of erf. Starts within a few percent, then makes Halley's steps. The tail is computed with erfc. */
 TMATH double t_erfinv_real(double y)
 {
 	double a = fabs(y), x, l;
@@ -383,7 +385,7 @@ TMATH double t_erfinv_real(double y)
 	return copysign(x, y);
 }
 
-/* Regularised incomplete gamma functions: the lower by its series, the upper by Lentz's continued fraction. */
+/* Regularized incomplete gamma functions: the lower one by its series, the upper one by Lentz's continued fraction. */
 TMATH double t_gamma_series(double a, double x)
 {
 	double term = 1, s = term;
@@ -412,7 +414,7 @@ TMATH double t_gamma_fraction(double a, double x)
 	return h * exp(a * log(x) - x - lgamma(a));
 }
 
-/* For large a and x near a: two terms of Temme's uniform expansion. */
+/* The same for large a and x near a: two terms of Temme's uniform expansion. */
 TMATH double t_gamma_uniform(double a, double x, int upper)
 {
 	double m = (x - a) / a, eta, c0, c1, rest;
@@ -453,8 +455,8 @@ TMATH double t_igamma_real(double a, double x, int upper)
 	return upper ? lower : 1 - lower;
 }
 
-/* Ai. If the argument of K is more than 2: by K of order 1/3. Down to -7.5: by its series. Below: by the oscillating
- * asymptotic series. */
+/* Ai. If the argument of K is more than 2, by K of order 1/3. Down to -7.5, by its series. Below that, by the
+ * oscillating asymptotic series. */
 TMATH double t_airy_ai_real(double x)
 {
 	double z = 2.0 / 3 * fabs(x) * sqrt(fabs(x)), f = 1, g = x, tf = 1, tg = x;
@@ -487,7 +489,7 @@ TMATH double t_airy_ai_real(double x)
 	return 0.35502805388781723926 * f - 0.25881940379280679840 * g;
 }
 
-/* Orthogonal polynomials by recurrences p(k+1) = x * mul(k) - ... Results that overflow stay infinite. */
+/* Chebyshev polynomials by recurrences p(k+1) = x * mul(k) - ... Results that overflow stay infinite. */
 TMATH double t_chebyshev(double x, double n, double p1)
 {
 	double p0 = 1, p;
@@ -511,7 +513,8 @@ TMATH double t_chebyshev_t(double x, double n)
 	return t_chebyshev(x, n, x);
 }
 
-/* U, V, W for |x| < 1 and large n: sines and cosines of multiples of the angle, divided by those of the angle. */
+/* Chebyshev polynomials U, V, W for |x| < 1 and large n: sines and cosines of multiples of the angle, divided by those
+ * of the angle. */
 TMATH double t_chebyshev_u(double x, double n)
 {
 	double t = acos(x);

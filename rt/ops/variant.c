@@ -1,13 +1,13 @@
 /*
- * The kernels of ALSO rows: in-place and out= forms of operators.
+ * The kernels of in-place and out= operators (ALSO and OUT entries of the operator table).
  *
- *   add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
- *   add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which takes its sizes
+ *    add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
+ *    add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which gets its sizes
  *
- * The out of an OUT row must have the result's dtype.  Other rows cast the result to out's dtype.
+ * The `out` of an OUT entry must have the result's dtype. ALSO entries cast the result to out's dtype.
  *
- * Each row gets a function of its own, so that programs can name it like any kernel.  Arguments of the base row are
- * found by name among those of the row; missing ones (layout, device ...) are None, but dtype is that of `out`.  Where
+ * Each entry gets its own function, so that programs can name it like any kernel. Arguments of the base operator are
+ * found by name among those of the entry. Missing ones (layout, device ...) are None, but dtype is that of `out`. If
  * the base is a body, the caller runs the body first and passes its results before the arguments.
  */
 #include "geom.h"
@@ -18,7 +18,7 @@ enum { ARGS_MAX = 48, OUTS_MAX = 8 };
 
 typedef struct ArgText { const char *name; int n; bool written; } ArgText;
 
-typedef struct Texts {           /* arguments, as the text of a schema names them */
+typedef struct Texts {           /* Arguments, in the words of a schema's text. */
 	int     n;
 	ArgText at[ARGS_MAX];
 } Texts;
@@ -31,7 +31,7 @@ in_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Reads an argument in [s, end).  Its name is before `=` or at the end. */
+/* Reads an argument in [s, end). Its name is before `=`, or at the end. */
 static void
 read_arg(Texts *t, const char *s, const char *end)
 {
@@ -71,7 +71,8 @@ read_args(Texts *t, const char *schema)
 	}
 }
 
-/* Reads the arguments of a row.  Without own ones, it has the base's and writes the first of them, or its out. */
+/* Reads the arguments of an entry. An entry without arguments has those of its base, and writes the first of them or
+ * its `out`. */
 static void
 read_row_args(Texts *t, const char *schema, const Texts *base)
 {
@@ -115,23 +116,23 @@ is_option(const ArgText *a)
 
 /* ---- memory that a write may overlap ----------------------------------------------------------------------------- */
 
-/* Requirements of ATen's kernels on the written memory.  PARTLY: operands are the same view or do not overlap it.
- * APART: operands do not overlap it.  In both cases the memory must not overlap itself. */
+/* Requirements of ATen's kernels on the written memory. PARTLY: operands are the same view or do not overlap it. APART:
+ * operands do not overlap it. In both cases the memory must not overlap itself. */
 typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
 
 typedef struct Memory {
 	const char *name;
 	Asks asks;
-	int args;        /* number of arguments checked; 0: all */
-	bool again;      /* the memory may overlap itself: the same value is written */
-	bool keeps;      /* whether the result has self's dtype in place */
+	int args;        /* number of arguments that are checked; 0 for all */
+	bool again;      /* whether the memory may overlap itself, because the same value is written */
+	bool keeps;      /* whether the result has self's dtype if the operator is in place */
 	bool exact;      /* whether the result is not cast */
 	bool typed;      /* whether the same holds in place, with another error */
-	bool composed;   /* whether out= computes the result first, then copies it to any dtype */
+	bool composed;   /* whether out= first computes the result, then copies it to any dtype */
 	bool asked;      /* whether the computation uses out's dtype if no dtype is given */
 } Memory;
 
-/* Exceptions: pointwise rows otherwise require PARTLY, other rows nothing. */
+/* Exceptions. Otherwise, pointwise operators require PARTLY and other operators nothing. */
 static const Memory memories[] = {
 	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },
 	{ .name = "cumsum", .asks = ASKS_PARTLY, .asked = true },
@@ -156,7 +157,7 @@ static const Memory memories[] = {
 	{ .name = "mul.Scalar_out", .composed = true }, { .name = "div.Scalar_out", .composed = true },
 };
 
-/* Does the row have this name, in any overload and form?  A name with a dot only matches that overload. */
+/* Whether the operator has this name, in any overload and variant. A name with a dot only matches that overload. */
 static bool
 is_row(const char *row_text, const char *name)
 {
@@ -194,7 +195,7 @@ check_one(RtCx *cx, Asks asks, const RtTensor *to, IValue from)
 	return asks == ASKS_APART ? rt_check_apart(cx, to, from.u.t) : rt_check_overlap(cx, to, from.u.t);
 }
 
-/* to: in[at], or an element of it if that is a list. */
+/* Checks the memory of `to`, which is in[at], or an element of it if that is a list. */
 static int
 check_memory(RtCx *cx, const Memory *m, const RtTensor *to, int at, int n, const IValue *in)
 {
@@ -249,7 +250,7 @@ check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t 
 			rt_dtypes[to].brief);
 }
 
-/* Destination of the results.  in: the row's arguments. */
+/* Destination of the results. `in` has the arguments. */
 typedef enum Into { INTO_SELF, INTO_OUT, INTO_EXACT } Into;
 typedef struct Store {
 	Into into;
@@ -258,7 +259,7 @@ typedef struct Store {
 	int at, n;       /* at: index of the written argument */
 } Store;
 
-/* Writes only elements that change: others may share the same memory. */
+/* Writes only elements that change, because others may share the same memory. */
 static int
 store_changed(RtCx *cx, RtTensor *self, RtTensor *result)
 {
@@ -343,7 +344,7 @@ store_results(RtCx *cx, const Store *s, IValue to, IValue result)
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
 
-/* Finds the base's arguments among the row's.  out: the destination, if its dtype may matter. */
+/* Finds the base's arguments among those of the entry. `out` is the destination, if its dtype may matter. */
 static void
 map_args(const Texts *row, const Texts *base, const Store *s, const IValue *out, IValue *args)
 {
@@ -388,13 +389,13 @@ check_overlaps(RtCx *cx, const RtInto *into)
 	return check_memory(cx, into->memory, into->t, into->at, into->n, into->in);
 }
 
-typedef struct Base {            /* the row whose results ALSO rows write */
+typedef struct Base {            /* The base operator, whose results are written to an argument. */
 	RtKernel   *kernel;              /* kernel of the base; null if it has a body */
-	bool        pointwise;           /* a MAP row */
+	bool        pointwise;           /* whether it is a pointwise operator (MAP) */
 	const char *schema;
 } Base;
 
-/* Number of arguments that the row writes.  *first: index of the first one. */
+/* Returns the number of arguments that are written. Sets *first to the index of the first one. */
 static int
 count_written(const Texts *row, int *first)
 {
@@ -408,7 +409,7 @@ count_written(const Texts *row, int *first)
 	return n;
 }
 
-/* Runs the base.  Its results do not use planned memory: they are copied to the written arguments. */
+/* Runs the base operator. Its results are not in planned memory, because they are copied to the written arguments. */
 static int
 run_base(RtCx *cx, const Base *base, const RtInto *into, const IValue *args, IValue *result, int n)
 {
@@ -426,8 +427,8 @@ run_base(RtCx *cx, const Base *base, const RtInto *into, const IValue *args, IVa
 	return status;
 }
 
-/* Runs the row of this schema. If the base has a body, the body has already run, and its results are in `in` before
- * the arguments. It is inline because a program may have no such row. */
+/* Runs the entry of this schema. If the base has a body, the body has already run, and its results precede the
+ * arguments in `in`. It is inline so that programs without such operators do not link it. */
 static inline int
 variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue *in, IValue *out)
 {
@@ -461,7 +462,7 @@ variant(RtCx *cx, const Base *base, const char *schema, bool exact, const IValue
 	return status;
 }
 
-/* ---- a function for each row; the base's kind decides what it runs ----------------------------------------------- */
+/* ---- a function for each entry; the base's kind decides what it runs --------------------------------------------- */
 
 #define BASE(id, kernel, pointwise, schema)                                                                            \
 	static inline const Base *                                                                                     \

@@ -9,17 +9,18 @@
 
 #include "vmul.h"
 
-enum { VA_PART = 128 };                  /* vectors of a partial sum, which is then added to a double */
+enum { VA_PART = 128 };                  /* number of vectors in a partial sum, which is then added to a double */
 
 typedef struct VaAttention {
 	int64_t n, inner, width;         /* q (.., inner), k (n, inner), v (n, width) */
 	int64_t qr, qc, kr, kc, vr, vc, mr, mc, yr;      /* strides of rows and columns */
 	float scale;
-	float empty;                     /* weight of keys in a row that is masked out; NaN, as a softmax gives, or 0 */
+	float empty;    /* weight of the keys in a row that is masked out: NaN, as a softmax gives, or 0 */
 	int   causal;
 } VaAttention;
 
-typedef struct VaPacked {        /* The head whose keys and values are in scratch memory. Null if there is none. */
+/* The head whose keys and values are in scratch memory. Its pointers are null if there is none. */
+typedef struct VaPacked {
 	const float *k, *v;
 } VaPacked;
 
@@ -35,7 +36,7 @@ va_scratch(int64_t m, const VaAttention *g)
 	return vs_attention(VC_UNIT, VC_NR, m, g->n, g->inner, g->width);
 }
 
-/* Returns exp(x) of x <= 0 or NaN. Returns 0 below the least normal number, because products with subnormal numbers
+/* Returns exp(x) for x <= 0 or NaN. Returns 0 below the smallest normal number, because products with subnormal numbers
  * are slow. */
 VC_INLINE VcV
 va_exp(VcV x)
@@ -64,8 +65,8 @@ va_greatest(VcV x)
 	return x;
 }
 
-/* Returns the term to add to the last vector of a row of n: -infinity behind its end. Storing there would stall the
- * loads that follow. */
+/* Returns the term to add to the last vector of a row of n elements: -infinity beyond the row's end. Storing -infinity
+ * there instead would stall the loads that follow. */
 VC_INLINE VcV
 va_edge(int64_t n)
 {
@@ -81,8 +82,8 @@ va_edge(int64_t n)
 #endif
 }
 
-/* Scales a row of n scores, which is padded by zeros to whole vectors, and turns it into weights. Returns the factor
- * that the result's row needs. The maximum skips NaN: a NaN makes the sum and so the whole row NaN. */
+/* Scales a row of n scores, which zeros pad to whole vectors, and replaces them by weights. Returns the factor for the
+ * result's row. The maximum skips NaN; a NaN makes the sum, and so the whole row, NaN. */
 VC_INLINE float
 va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
 {
@@ -148,7 +149,8 @@ va_mask_read(const float *add, int64_t step)
 	return *(const VcV *)part;
 }
 
-/* Loads the last vector of a mask's row of n, -infinity behind its end. more: the mask may be read behind the row. */
+/* Loads the last vector of a mask's row of n elements, with -infinity beyond its end. `more` tells whether the mask may
+ * be read beyond the row. */
 VC_INLINE VcV
 va_mask_end(int64_t n, int64_t step, bool more, const float *add)
 {
@@ -162,7 +164,8 @@ va_mask_end(int64_t n, int64_t step, bool more, const float *add)
 	return *(const VcV *)part;
 }
 
-/* Scales a row of n scores and adds the mask. end: the mask's last vector. keys: number of keys that the row sees. */
+/* Scales a row of n scores and adds the mask. `end` is the mask's last vector, `keys` the number of keys that the row
+ * sees. */
 VC_INLINE void
 va_mask(int64_t n, int64_t keys, float scale, const float *add, int64_t step, VcV end, float *row)
 {
@@ -189,7 +192,7 @@ va_divide(int64_t width, float by, float *y)
 		y[j] *= by;
 }
 
-/* Returns the number of columns of scores to compute for the first n keys. Packed keys are computed by whole panels. */
+/* Returns the number of columns of scores to compute for the first n keys. Packed keys are computed in whole panels. */
 VC_INLINE int64_t
 va_columns(const VaAttention *g, int64_t n)
 {

@@ -22,15 +22,16 @@
 #endif
 typedef struct VbConv {
 	VcConv  c;
-	/* Offset of the weight of output 0, input 0, tap (0, 0), and strides: groups, output, input, rows and columns
-	 * of taps. */
+	/* Offset of the weight of output 0, input 0, tap (0, 0), and strides of groups, outputs, inputs, rows of taps,
+	 * and columns of taps. */
 	int64_t first, sg, so, si, sr, ss;
 	int64_t chunk;
 	bool    scattered;                       /* whether the result's pixels are not contiguous */
 	int64_t start, yn, yh, yw;    /* scattered: offset of the first pixel, and strides of images, rows, columns */
 } VbConv;
 
-/* Returns the columns of a unit of work that has `left` of n output channels, rounded up to whole vectors. */
+/* Returns the number of columns of a unit of work if `left` of n output channels are left, rounded up to whole
+ * vectors. */
 VC_INLINE int64_t
 vb_width(int64_t left, int64_t n)
 {
@@ -43,7 +44,7 @@ vb_conv_scratch(const VbConv *v)
 	return vs_convolution(VC_NR, v->chunk, v->c.kh * v->c.kw, v->c.ic);
 }
 
-/* Packs a panel, [tap][ic][width]. The first `left` columns are from w, the others 0; all are 0 if left < 0. */
+/* Packs a panel, [tap][ic][width]. The first `left` columns are from w, the others are 0. If left < 0, all are 0. */
 VC_SHARED void
 vb_pack_panel(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
 {
@@ -117,7 +118,7 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	}
 }
 
-/* Computes units [begin, end) of groups * panels * chunks. oc: v->c.oc as a constant. */
+/* Computes units [begin, end) of groups * panels * chunks. oc is v->c.oc as a constant. */
 VC_INLINE void
 vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias,
 	float *y, const float *zeros, float *scratch)
@@ -125,7 +126,7 @@ vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x,
 	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, oc), scratch);
 }
 
-/* Computes a depthwise convolution. scratch: the weights by taps. */
+/* Computes a depthwise convolution. scratch has room for the weights, by taps. */
 static inline void
 vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
 	     float *scratch)
@@ -142,7 +143,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 
 typedef struct VbWeight {
-	VcConv  c;                               /* the forward convolution; xs of the input, ys of the gradient */
+	VcConv  c;    /* the forward convolution; xs is the stride of the input, ys that of the gradient */
 	int64_t sg, so, si, sr, ss;              /* strides in the result, as in VbConv */
 } VbWeight;
 
@@ -152,7 +153,7 @@ vb_weight_scratch(const VbWeight *v)
 	return vs_gradient(VC_NR, v->c.kh * v->c.kw, v->c.ow);
 }
 
-/* Adds rows [row, end) of all images for tap (r, s): sums [mr][NR] += x outer b. b: packed rows from `row` on. */
+/* Adds rows [row, end) of all images for tap (r, s): sums [mr][NR] += x outer b. b has packed rows from `row` on. */
 VC_INLINE void
 vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, int64_t s, const float *x,
 	 const float *b, float *sums)
@@ -196,7 +197,7 @@ vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, i
 			*(VcV *)(sums + i * VC_NR + j * VF) = acc[i][j];
 }
 
-/* Adds all taps of `some` input channels. sums: [tap][VB_BLOCK][NR]. */
+/* Adds all taps of `some` input channels to sums, [tap][VB_BLOCK][NR]. */
 VC_INLINE void
 vb_taps(int nv, const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums)
 {

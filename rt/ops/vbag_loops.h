@@ -15,13 +15,14 @@ enum { BAG_SUM, BAG_MEAN, BAG_MAX };
 #endif
 #endif
 
-/* Sizes for all types. Bag b begins at offset[b] and ends where the next one begins, or after n indices. If `last`,
- * the last bag also has a next offset. Indices equal to `padding` are skipped; -1 if there is none. */
+/* Sizes for all types. Bag b begins at offset[b] and ends where the next bag begins, or after n indices. If `last` is
+ * set, the last bag also has a next offset. Indices equal to `padding` are skipped. padding is -1 if no index is
+ * skipped. */
 typedef struct Bags {
 	int64_t rows, width, ld;         /* sizes of the table; ld: stride of its rows */
 	int64_t n, bags, padding;
 	const void *index, *offset;
-	bool    wide_index, wide_offset; /* whether indices and offsets are int64_t; else int32_t */
+	bool    wide_index, wide_offset; /* whether indices and offsets are int64_t; otherwise they are int32_t */
 	bool    last;
 	int     mode;
 } Bags;
@@ -32,8 +33,8 @@ bag_number(const void *p, bool wide, int64_t i)
 	return wide ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
 }
 
-/* Sets [*from, *to) to the indices of a bag. Returns false if offsets do not rise from 0 to n, or an index is out of
- * range. */
+/* Sets [*from, *to) to the indices of a bag. Returns false if offsets do not increase from 0 to n, or if an index is
+ * out of range. */
 static inline bool
 bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
 {
@@ -47,8 +48,8 @@ bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
 	return true;
 }
 
-/* Returns the divisor of a bag's mean. count: indices of the bag that are not padding. If `last`, ATen divides the
- * last bag by the number of all indices behind its offset. */
+/* Returns the divisor of a bag's mean. count is the number of the bag's indices that are not padding. If `last` is set,
+ * ATen divides the last bag by the number of all indices behind its offset. */
 static inline int64_t
 bag_divisor(const Bags *g, int64_t bag, int64_t from, int64_t count)
 {
@@ -61,7 +62,7 @@ bag_divisor(const Bags *g, int64_t bag, int64_t from, int64_t count)
 typedef T N(BagRun) __attribute__((vector_size(BAG_BYTES), aligned(sizeof(T)), may_alias));
 #endif
 
-/* Adds a bag's rows to y[0 .. width). scale: weights by index, or null. Returns the number of rows. */
+/* Adds a bag's rows to y[0 .. width). scale has the weights by index, and may be null. Returns the number of rows. */
 static inline int64_t
 N(bag_sum)(const Bags *g, int64_t from, int64_t to, const T *table, const T *scale, T *y)
 {
@@ -101,7 +102,7 @@ N(bag_sum)(const Bags *g, int64_t from, int64_t to, const T *table, const T *sca
 	return count;
 }
 
-/* Computes the maximum of a bag's rows. Sets top, unless it is null, to the indices of the maxima. */
+/* Computes the maximum of a bag's rows. Sets top to the indices of the maxima, unless it is null. */
 static inline void
 N(bag_max)(const Bags *g, int64_t from, int64_t to, const T *table, T *y, int64_t *top)
 {
@@ -126,7 +127,7 @@ N(bag_max)(const Bags *g, int64_t from, int64_t to, const T *table, T *y, int64_
 	}
 }
 
-/* Computes bags [begin, end) into rows of y, which are width apart. Returns false if an offset or an index is out of
+/* Computes bags [begin, end) into rows of y, which are `width` apart. Returns false if an offset or an index is out of
  * range. */
 static inline bool
 N(bags)(int64_t begin, int64_t end, const Bags *g, const T *table, const T *scale, T *y)

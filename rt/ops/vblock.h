@@ -1,26 +1,25 @@
 /* rt/ops/vblock.h - products of generated kernels: register blocks over packed weights
  *
- * The numbers of rows and vectors of a block are constants, so that the block is in registers; all extents are
- * arguments. Extents are as wide as addresses: with int64_t, a Cortex-M4 executes 1.1 times the instructions, and the
- * code is a quarter larger. A program has one function for panels, which all kernels call with their own arguments.
- * Narrower panels, the last ones of results, have functions for each width; a program has those that some kernel uses.
+ * The numbers of rows and vectors of a block are constants, so that the block is in registers. All extents are
+ * arguments. They are as wide as addresses: with int64_t, a Cortex-M4 executes 1.1 times the instructions, and the code
+ * is a quarter larger. A program has one function for panels, which all kernels call with their own arguments. Narrower
+ * panels, the last ones of results, have functions for each width; a program has those that some kernel uses.
  *
- * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL], the last one as wide as VC_COLUMNS returns.
- * Groups follow each other. A unit of work is VC_NR output channels. It has four panels if weights are packed for
- * 512-bit vectors, which read lines of all four; else one.
+ * Weights: panels of VC_PANEL output channels, [panel][tap][ic][VC_PANEL]. The last panel is as wide as VC_COLUMNS
+ * returns. Groups follow each other. A unit of work is VC_NR output channels. It has four panels if weights are packed
+ * for 512-bit vectors, which read lines of all four; otherwise it has one.
+ *
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90. On aarch64,
- * which multiplies vectors by lanes: 100 of a Neoverse N1's by llvm-mca. 4 x 8 on 32-bit ARM: 72 of a Cortex-A72's.
- * The k loop must stay rolled: if it is unrolled completely, gcc hoists loads and spills.
+ * which multiplies vectors by lanes: 100 of a Neoverse N1's by llvm-mca. 4 x 8 on 32-bit ARM: 72 of a Cortex-A72's. The
+ * k loop must stay rolled: if it is unrolled completely, gcc hoists loads and spills.
  *
- * The program defines the width of vectors: VC_FLOATS is 16, 8, 4, or 1 for none (tcc). Its weights are packed for
- * vectors of VC_PACKED floats, as many or more. Code for narrower vectors computes a unit of work in several register
- * blocks, so that all levels of a program read the same packing. Other macros:
- * VC_CLAMPS: some product is clamped.
+ * The program defines the width of vectors: VC_FLOATS is 16, 8, 4, or 1 without vectors (tcc). Its weights are packed
+ * for vectors of VC_PACKED floats, as many or more. Code for narrower vectors computes a unit of work in several
+ * register blocks, so that all levels of a program read the same packing. Other macros:
+ * VC_CLAMPS: whether any product is clamped.
  * VC_TALL: largest number of rows of any product; undefined if there is no bound. Taller blocks are left out.
- * VC_DEEP: largest number of products of a sum; undefined if there is no bound. Sums of one run need no code for
- * others.
- * VC_IN_ORDER: 1 if the processor executes instructions in order; undefined means 0.
- */
+ * VC_DEEP: largest number of products of a sum; undefined if there is no bound. Sums of one run need no code for more.
+ * VC_IN_ORDER: 1 if the processor executes instructions in order; undefined means 0. */
 #ifndef RT_OPS_VBLOCK_H
 #define RT_OPS_VBLOCK_H
 
@@ -49,10 +48,10 @@
 #ifndef VC_IN_ORDER
 #define VC_IN_ORDER 0
 #endif
-/* Between these, gcc keeps the instructions of a register block in the order of the source. If it schedules them
- * before it allocates registers, the block does not fit: of 90 instructions of a loop on aarch64, 10 to 30 were
- * moves. Depthwise loops for in-order processors are scheduled selectively, which puts products between loads; the
- * default scheduler loads everything first. */
+/* Between VC_BEGIN and VC_END, gcc keeps the instructions of a register block in the order of the source. If it
+ * schedules them before it allocates registers, the block does not fit: of 90 instructions of a loop on aarch64, 10 to
+ * 30 were moves. Depthwise loops for in-order processors are scheduled selectively, which puts products between loads;
+ * the default scheduler loads everything first. */
 #if defined __aarch64__ && defined __GNUC__ && !defined __clang__
 #define VC_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VC_END _Pragma("GCC pop_options")
@@ -81,11 +80,11 @@ VC_BEGIN
 enum { VF = 16, VC_MR = 6, VC_NB = 4 };
 #elif VC_FLOATS == 8
 enum { VF = 8, VC_MR = 6, VC_NB = 2 };
-#elif defined VC_NEON_32         /* 16 vector registers */
+#elif defined VC_NEON_32         /* has 16 vector registers */
 enum { VF = 4, VC_MR = 4, VC_NB = 2 };
-#elif defined __arm__            /* 32 float registers */
+#elif defined __arm__            /* has 32 float registers */
 enum { VF = 4, VC_MR = 3, VC_NB = 2 };
-#elif defined __riscv && !defined __riscv_vector         /* 32 float registers */
+#elif defined __riscv && !defined __riscv_vector         /* has 32 float registers */
 enum { VF = 4, VC_MR = 2, VC_NB = 2 };
 #define VC_SCALARS
 #else
@@ -110,7 +109,7 @@ typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #endif
 #else
 #ifdef __GNUC__
-enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* 32 float registers, also on a Cortex-M */
+enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* has 32 float registers, also on a Cortex-M */
 #else
 enum { VF = 1, VC_MR = 2, VC_NB = 4 };
 #endif
@@ -120,22 +119,22 @@ typedef float VcV;
 #endif
 
 enum {
-	VC_UNIT = VC_PACKED,             /* columns of a panel's vector */
+	VC_UNIT = VC_PACKED,             /* number of columns of a panel's vector */
 	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
-	VC_NR = VC_UNIT * VC_UNITS,      /* columns of a unit of work, except the last */
-	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,      /* columns of a panel of weights */
+	VC_NR = VC_UNIT * VC_UNITS,      /* number of columns of a unit of work, except the last one */
+	VC_PANEL = VC_UNIT == 16 ? VC_UNIT : VC_NR,      /* number of columns of a panel of weights */
 	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
-	VC_NV = VC_NR / VF,              /* vectors in a unit of work; VC_NB of them are in a register block */
+	VC_NV = VC_NR / VF,    /* number of vectors in a unit of work; VC_NB of them are in a register block */
 	VC_BLOCK = VC_NB * VF,
-	/* Products of a partial sum. Longer sums add up partial sums, so that rounding errors grow less. Measured in
-	 * Winograd's products: 0.6 times the error of runs of 256, for 1.01 times the time of ResNet-50. */
+	/* Number of products in a partial sum. Longer sums add up partial sums, so that rounding errors grow less.
+	 * Measured in Winograd's products: 0.6 times the error of runs of 256, for 1.01 times the time of ResNet-50. */
 	VC_RUN = 64,
 	VC_ONE_RUN = VC_DEEP <= VC_RUN,
-	VC_LINE = 64,                    /* bytes of a cache line */
+	VC_LINE = 64,                    /* number of bytes of a cache line */
 };
 
-/* sum + x * by. On 32-bit ARM, gcc would compute vector sums and products element by element, because NEON flushes
- * subnormal numbers to zero. This function accepts the flush. */
+/* Returns sum + x * by. On 32-bit ARM, gcc would compute vector sums and products element by element, because NEON
+ * flushes subnormal numbers to zero. This function accepts the flush. */
 VC_INLINE VcV
 vc_add_product(VcV sum, VcV x, VcV by)
 {
@@ -175,7 +174,7 @@ vc_clamp(VcV x, const float *range)
 #endif
 }
 
-/* Returns the maximum of each lane, or b if one of them is NaN. */
+/* Returns the maximum in each lane, or b if a or b is NaN. */
 VC_INLINE VcV
 vc_greater(VcV a, VcV b)
 {
@@ -221,17 +220,17 @@ vc_sum(VcV x)
 #endif
 }
 
-/* Epilogue: runs over elements [c0, c1) of rows [row, end) of the result, while they are in the L1 cache. n: length
- * of the result's rows. */
+/* An epilogue. It runs over elements [c0, c1) of rows [row, end) of the result, while they are in the L1 cache. n is
+ * the length of the result's rows. */
 typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t c0, ptrdiff_t c1, ptrdiff_t n);
 
-/* Selects, among functions for each width of a unit of work, the one for the remaining columns of n; null if none
+/* Selects the function for the remaining columns of n, from functions for each width of a unit of work. Null if none
  * remain. The last unit is as wide as its vectors, or a whole unit if that adds less than a sixteenth. */
 #define VC_REST(name, n) \
 	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
 	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
 	 (n) % VC_NR > VC_UNIT ? name##_2 : name##_1)
-/* The same for constant weights, whose panels may end with half a vector. */
+/* Selects in the same way for constant weights, whose panels may end with half a vector. */
 #if VC_PACKED == 16
 #define VC_REST_HALF(name, n) \
 	(VC_IS_WHOLE(n) || (n) % VC_UNIT == 0 || (n) % VC_UNIT > VC_UNIT / 2 ? VC_REST(name, n) : \
@@ -240,20 +239,20 @@ typedef void VcEpilogue(void *const *p, ptrdiff_t row, ptrdiff_t end, ptrdiff_t 
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
-/* Number of columns in all panels of n columns. The last panel may have half a vector; with VC_UNIT_COLUMNS it has
- * whole ones only. */
+/* Number of columns in all panels of n columns. The last panel may end with half a vector; with VC_UNIT_COLUMNS it has
+ * only whole ones. */
 #define VC_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_STEP)
 #define VC_UNIT_COLUMNS(n) VC_UP(n, VC_IS_WHOLE(n) ? VC_NR : VC_UNIT)
 #define VC_UP(n, step) (((n) + (step) - 1) / (step) * (step))
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
-/* Number of columns of some units, plus half a unit if `half`. */
+/* Number of columns of `units` units, plus half a unit if `half`. */
 #define VC_WIDE(units, half) (((units) < VC_UNITS ? (units) : VC_UNITS) * VC_UNIT + (half) * VC_UNIT / 2)
 
-/* Rows of a block of nv vectors: enough for VC_MR * VC_NB accumulators, at most VC_MOST. */
+/* Number of rows of a block of nv vectors: enough for VC_MR * VC_NB accumulators, at most VC_MOST. */
 #define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
 #if VC_FLOATS > 1
-enum { VC_MOST = 12, VC_LONGEST = 14 };  /* VC_LONGEST: rows of a block of half vectors (vruns.h) */
+enum { VC_MOST = 12, VC_LONGEST = 14 };  /* VC_LONGEST: number of rows of a block of half vectors (vruns.h) */
 #else
 enum { VC_MOST = VC_MR, VC_LONGEST = VC_MR };
 typedef float VcHalf;
@@ -266,16 +265,16 @@ typedef float VcHalf;
 #define VC_LOW(x) (VcHalf){ 0 }          /* there are no panels with half vectors */
 #endif
 
-/* Addresses from which a register block reads weights: lines of `wide` floats, in panels that are `far` floats apart.
- * rest: lines of a last panel of half a vector. */
+/* Addresses from which a register block reads weights. They are lines of `wide` floats, in panels that are `far` floats
+ * apart. rest: lines of a last panel of half a vector. */
 typedef struct VcLines {
 	const float *at, *rest;
 	ptrdiff_t far;
 	int wide;
 } VcLines;
 
-/* Returns the lines of a block of nv vectors that begins at column `at` of a unit of work. columns: of the unit.
- * lines: of its panels. */
+/* Returns the lines of a block of nv vectors that begins at column `at` of a unit of work. columns: number of columns
+ * of the unit. lines: number of lines of its panels. */
 VC_INLINE VcLines
 vc_lines(int nv, ptrdiff_t columns, ptrdiff_t at, ptrdiff_t lines, const float *b)
 {
@@ -301,7 +300,8 @@ vc_line(const VcLines *b, int j)
 	return *(const VcV *)(b->at + j * VF / VC_PANEL * b->far + j * VF % VC_PANEL);
 }
 
-/* Accumulators of a block: nv vectors of each row, row by row, and half a vector of each row in panels with halves. */
+/* Accumulators of a block: nv vectors of each row, row by row. In panels with halves, also half a vector of each
+ * row. */
 typedef struct VcRows {
 	VcV    acc[VC_MOST * VC_NB];
 	VcHalf half[VC_LONGEST];
@@ -343,8 +343,8 @@ vc_store_part(int mr, ptrdiff_t left, float *c, ptrdiff_t ldc, const float *part
 	}
 }
 
-/* Destination of a block: its rows of c. A block of the last panel, whose last vector may reach past the last column,
- * is stored to `part` first. */
+/* Destination of a block: its rows of c. A block of the last panel, whose last vector may reach beyond the last column,
+ * is stored in `part` first. */
 typedef struct VcPlace {
 	float *to;
 	ptrdiff_t step;
@@ -368,8 +368,8 @@ vc_rows_near(int mr, ptrdiff_t *step)
 	(void)mr, (void)step;
 }
 
-/* Stores a block. more: adds to the sums of earlier runs, which are stored there. range: clamp of the last run, or
- * null. */
+/* Stores a block. With `more`, adds it to the sums of earlier runs, which are stored in its place. range is the clamp
+ * of the last run, and may be null. */
 VC_INLINE void
 vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
 {
@@ -408,9 +408,9 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 }
 
 #ifdef VC_BY_LANE
-/* Adds products to `to` by loading whole vectors of the rows of a. Returns the number of products done of `run`. A
- * vector of a row is loaded once and multiplied lane by lane. Loads are a step ahead of their use, because an
- * in-order processor would wait; the last step loads the same data again. */
+/* Adds products to `to` by loading whole vectors of the rows of a. Returns the number of products done, of `run`. A
+ * vector of a row is loaded once and multiplied lane by lane. Loads are a step ahead of their use, because an in-order
+ * processor would wait. The last step loads the same data again. */
 VC_INLINE ptrdiff_t
 vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -450,8 +450,8 @@ vc_rows_add_lanes(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines 
 #endif
 
 #ifdef VC_SCALARS
-/* The same without vectors. gcc would keep the accumulators of a block on the stack: 4.4 instructions for each
- * product on RISC-V, here 2. */
+/* Adds products without vectors. gcc would keep the accumulators of a block on the stack: 4.4 instructions for each
+ * product on RISC-V, instead of 2 here. */
 VC_INLINE void
 vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -481,7 +481,7 @@ vc_rows_add_scalars(int mr, int nv, ptrdiff_t run, const float *const *a, VcLine
 }
 #endif
 
-/* Adds to `to` the products of mr rows of `run` floats, whose addresses are in a, and `run` lines. */
+/* Adds to `to` the products of `run` lines with mr rows of `run` floats, whose addresses are in a. */
 VC_INLINE void
 vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, VcLines b, VcRows *to)
 {
@@ -518,7 +518,7 @@ vc_rows_add_at(int mr, int nv, bool half, ptrdiff_t run, const float *const *a, 
 	}
 }
 
-/* Adds to `to` the products of mr rows of k floats, lda apart, and k lines. */
+/* Adds to `to` the products of k lines with mr rows of k floats, lda apart. */
 VC_INLINE void
 vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, VcRows *to)
 {
@@ -530,7 +530,7 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 		rows[i] = a + i * lda;
 	vc_rows_add_at(mr, nv, half, k, rows, b, to);
 #else
-	/* addresses of every third row, from which those of the next two are computed */
+	/* Addresses of every third row. Those of the next two rows are computed from them. */
 	const float *third[(VC_MOST + 2) / 3] = { 0 };
 
 	VC_UNROLL
@@ -563,21 +563,21 @@ vc_rows_add(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t ld
 #endif
 }
 
-/* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
+/* ---- the product c (m, n) = a (m, k) * b (k, n) packed + bias --------------------------------------------------- */
 
 /* Number of row blocks from which on the next weights are prefetched. Products of fewer rows are bound by memory, and
- * prefetches delay the loads that they wait for. Measured at 12 and 20 rows: 1.2 and 1.1 times the time with vectors
+ * prefetches delay the loads for which they wait. Measured at 12 and 20 rows: 1.2 and 1.1 times the time with vectors
  * of 16 floats, 1.07 and 0.95 with 8. From 49 rows on: 0.97 to 0.91 and less. */
 enum { VC_FETCHED = VC_FLOATS == 16 ? 6 : 3 };
 
-/* Weights that are needed next, in cache lines. They are prefetched during the current computation, some after each
- * run of products. If all were fetched during the first rows, these would wait for memory. */
+/* Weights that are needed next, in cache lines. They are prefetched during the current computation, some after each run
+ * of products. If all were fetched during the first rows, these would wait for memory. */
 typedef struct VcAhead {
 	const char *at;
 	ptrdiff_t   lines;
 } VcAhead;
 
-/* Returns the cache lines of n floats at b. */
+/* Returns the cache lines of the n floats at b. */
 VC_INLINE VcAhead
 vc_ahead(const float *b, ptrdiff_t n)
 {
@@ -594,8 +594,8 @@ vc_fetch(VcAhead *ahead)
 	}
 }
 
-/* Computes a register block of mr rows. more: adds to c, which has the sums of earlier columns of a. ahead: weights
- * to prefetch after each run. */
+/* Computes a register block of mr rows. With `more`, adds to c, which has the sums of earlier columns of a. ahead:
+ * weights to prefetch after each run. */
 VC_INLINE void
 vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_t lda, VcLines b, const float *bias,
 		bool more, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range, VcAhead *ahead)
@@ -619,13 +619,13 @@ vc_product_rows(int mr, int nv, bool half, ptrdiff_t k, const float *a, ptrdiff_
 		vc_store_part(mr, left, c, ldc, part);
 }
 
-/* Function that computes rows of c for a unit of work with `left` columns. lines: lines of its panels, of which k are
- * used. */
+/* A function that computes rows of c for a unit of work with `left` columns. lines: number of lines of its panels, of
+ * which k are used. */
 typedef void VcPanel(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 		     const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range);
 
-/* Rows of the tallest block of a product. If sums are very short, loads and stores dominate, and 8 accumulators give
- * enough parallelism. */
+/* Number of rows of the tallest block of a product. If sums are very short, loads and stores dominate, and 8
+ * accumulators give enough parallelism. */
 #define VC_TALLEST(nv) \
 	(VC_FLOATS > 1 && VC_DEEP <= 16 && VC_ROWS(nv) > 8 / (nv) ? 8 / (nv) : VC_ROWS(nv))
 
@@ -713,10 +713,10 @@ VC_EACH_WIDTH(VC_COLUMNS_OF)
 /* ---- a product of one row ---------------------------------------------------------------------------------------- */
 
 #if (VC_FLOATS == 8 || (VC_FLOATS == 4 && VC_PACKED == 4)) && !defined VC_SCALARS && VC_DEEP > 16
-enum { VC_ACROSS = VC_PANEL / VF };      /* vectors of a line */
+enum { VC_ACROSS = VC_PANEL / VF };      /* number of vectors in a line */
 
-/* VC_FOUR: four floats, repeated to fill a vector. VC_OF_FOUR: one of them in all lanes. A product of one row is
- * bound by loads, so inputs are loaded four at a time. */
+/* VC_FOUR loads four floats, repeated to fill a vector. VC_OF_FOUR returns one of them in all lanes. A product of one
+ * row is bound by loads, so inputs are loaded four at a time. */
 #if VC_FLOATS == 8
 typedef float VcFour __attribute__((vector_size(16), aligned(4), may_alias));
 #define VC_FOUR(at) __builtin_shufflevector(*(const VcFour *)(at), *(const VcFour *)(at), 0, 1, 2, 3, 0, 1, 2, 3)
@@ -760,8 +760,8 @@ vc_alone_run(ptrdiff_t k, const float *a, const float *b, VcV sum[VC_ACROSS])
 		sum[j] += (acc[0][j] + acc[1][j]) + (acc[2][j] + acc[3][j]);
 }
 
-/* VcPanel for a product of one row and a whole unit of work. Measured, 1 x 1024 x 1024 with AVX2: 0.86 of the time of
- * a register block. */
+/* Implements VcPanel for a product of one row and a whole unit of work. Measured, 1 x 1024 x 1024 with AVX2: 0.86 of
+ * the time of a register block. */
 VC_SHARED void
 vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t lines,
 	       const float *bias, float *c, ptrdiff_t ldc, ptrdiff_t left, const float *range)
@@ -785,10 +785,10 @@ vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const fl
 #define VC_WHOLE_OF(m) VC_WHOLE(vc_panel)
 #endif
 
-/* Division of work among threads. step 0: by panels of a group's n columns, so that a thread reads its own weights
- * once; [begin, end) are of panels * chunks of `chunk` rows. Else by rows, so that a thread's rows stay in its cache
- * from kernel to kernel; [begin, end) are of `step` rows each, and the panels of a chunk are computed one after the
- * other. */
+/* Division of work among threads. If step is 0, by panels of a group's n columns, so that a thread reads its own
+ * weights once. Then [begin, end) are of panels * chunks of `chunk` rows. Otherwise by rows, so that a thread's rows
+ * stay in its cache from kernel to kernel. Then [begin, end) are of `step` rows each, and the panels of a chunk are
+ * computed one after the other. */
 typedef struct VcShare {
 	ptrdiff_t begin, end;            /* range of blocks */
 	ptrdiff_t first, rows;           /* rows [first, rows) */
@@ -813,12 +813,12 @@ vc_share(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t rows, ptrdiff
 typedef struct VcBlock {
 	ptrdiff_t group, from, to;       /* rows [from, to) */
 	ptrdiff_t col, left;             /* first column, counted over all groups; number of columns */
-	ptrdiff_t weights;               /* number of weights' columns before this block */
+	ptrdiff_t weights;               /* number of columns of weights before this block */
 	bool    whole;                   /* whether it is a panel of VC_NR columns */
 	bool    last;                    /* whether it is the last of all panels */
 } VcBlock;
 
-/* Returns block `at` of a share. n: columns of a group. */
+/* Returns block `at` of a share. n is the number of columns of a group. */
 VC_INLINE VcBlock
 vc_share_block(const VcShare *s, ptrdiff_t step, ptrdiff_t at, ptrdiff_t chunk, ptrdiff_t n)
 {
@@ -866,7 +866,7 @@ vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptr
 	}
 }
 
-/* The same, inlined: if n and m are constants, only the functions that they need are compiled. */
+/* Computes the same product, inlined. If n and m are constants, only the functions that they need are compiled. */
 VC_INLINE void
 vc_product(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
 	   ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c, ptrdiff_t ldc,

@@ -5,9 +5,9 @@
 
 typedef enum RnnKind { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU } RnnKind;
 
-/* Some columns of a time step.  x: the input's product, y: the state's; gates are gx and gy elements apart.  h, c: the
- * old state.  to_h, to_c: the new state, which may be the same memory.  Only an LSTM has c.  All point to the first
- * column; ld* are row strides in elements. */
+/* Some columns of a time step. x is the input's product, y the state's. Their gates are gx and gy elements apart. h and
+ * c are the old state. to_h and to_c are the new state, which may be the same memory. Only an LSTM has c. All pointers
+ * are to the first column; ld* are row strides in elements. */
 typedef struct RnnCell {
 	const void *x, *y, *h, *c;
 	void       *to_h, *to_c;

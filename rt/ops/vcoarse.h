@@ -2,17 +2,20 @@
  *
  *    w[k][n] = (q[k][n] + centre[g][n]) * scale[g][n]        g = k / group; q is signed, of 8 or 4 bits
  *
- * or finite numbers of bfloat16 or float16, or of 8 bits times a scale (float8_e4m3fnuz, float8_e5m2fnuz without NaN).
+ * Weights may also be finite numbers of bfloat16 or float16, or of 8 bits times a scale (float8_e4m3fnuz,
+ * float8_e5m2fnuz without NaN).
  *
- * Weights: panels of VC_PANEL output channels, [panel][word][VC_PANEL]. A 32-bit word has 2, 4 or 8 elements of k, the
- * first one in its lowest bits. Integers have scales, and behind all scales centres: [panel][group][VC_PANEL].
+ * They are in panels of VC_PANEL output channels, [panel][word][VC_PANEL]. A 32-bit word has 2, 4 or 8 elements of k,
+ * the first one in its lowest bits. Integers have scales, [panel][group][VC_PANEL], and centres in the same layout
+ * behind all scales.
  *
- * Few rows and integers: elements of a word are masked, not shifted. Element i is then 2^(bits * i) times too large,
- * and its input is scaled down by as much. The last element of a word keeps its sign. The others are stored with an
- * offset of half their range, which is subtracted from the integer before it is converted: the sums of small weights
- * would lose their digits beside the offset. Scales multiply sums. Many rows: VC_RUN elements of k are converted to
- * floats in the L1 cache, equal to the model's weights, for register blocks.
- */
+ * With few rows and integers, elements of a word are masked, not shifted. Element i is then 2^(bits * i) times too
+ * large, and its input is scaled down by as much. The last element of a word keeps its sign. The others are stored with
+ * an offset of half their range. The offset is subtracted from the integer before it is converted, because the sums of
+ * small weights would lose their digits beside it. Scales multiply sums.
+ *
+ * With many rows, VC_RUN elements of k are converted to floats in the L1 cache, equal to the model's weights, for
+ * register blocks. */
 #ifndef RT_OPS_VCOARSE_H
 #define RT_OPS_VCOARSE_H
 
@@ -21,7 +24,7 @@
 
 typedef struct VkProduct {           /* c (m, n) = a (m, k) * w + bias; rows are lda and ldc apart */
 	ptrdiff_t m, n, k, lda, ldc;
-	ptrdiff_t group;        /* elements of k that share a scale: k, or a multiple of 16; k for 16-bit floats */
+	ptrdiff_t group; /* number of elements of k that share a scale: k, or a multiple of 16; k for 16-bit floats */
 	ptrdiff_t centred;               /* whether there are centres */
 	ptrdiff_t chunk;                 /* largest number of rows of a unit of work */
 	const float *range;              /* as in VcConv */
@@ -35,14 +38,15 @@ typedef struct VkWeights {
 typedef enum VkType { VK_INT4, VK_INT8, VK_E4M3, VK_E5M2, VK_BF16, VK_F16 } VkType;
 
 enum {
-	VK_V = VC_PANEL / VF,             /* vectors in a panel */
-	VK_PANELS = VC_NR / VC_PANEL,     /* panels of a unit of work */
-	VK_LINE = VC_BLOCK < VC_PANEL ? VC_BLOCK : VC_PANEL,       /* floats of a line that a register block reads */
-	VK_FEW = VF > 4 ? 4 : 2,         /* rows whose accumulators fit in registers beside the converted weights */
-	VK_FEW_HALVES = 2 * VK_FEW,      /* most rows for which 16-bit floats are widened in registers */
-	VK_SUMS = VF > 8 ? 16 : 8,       /* accumulators, enough to hide the latency of a multiply-add */
-	VK_RUN = 256,                    /* most elements of k in a sum */
-	VK_MOST = 512, VK_MOST_E5M2 = 1 << 16,    /* bounds of the sizes of integers, centres and 8-bit floats */
+	VK_V = VC_PANEL / VF,             /* number of vectors in a panel */
+	VK_PANELS = VC_NR / VC_PANEL,     /* number of panels of a unit of work */
+	/* number of floats of a line that a register block reads */
+	VK_LINE = VC_BLOCK < VC_PANEL ? VC_BLOCK : VC_PANEL,
+	VK_FEW = VF > 4 ? 4 : 2, /* number of rows whose accumulators fit in registers beside the converted weights */
+	VK_FEW_HALVES = 2 * VK_FEW,      /* largest number of rows for which 16-bit floats are widened in registers */
+	VK_SUMS = VF > 8 ? 16 : 8,       /* number of accumulators, enough to hide the latency of a multiply-add */
+	VK_RUN = 256,                    /* largest number of elements of k in a sum */
+	VK_MOST = 512, VK_MOST_E5M2 = 1 << 16,    /* bounds of the magnitudes of integers, centres and 8-bit floats */
 };
 
 #if VC_FLOATS > 1
@@ -70,7 +74,8 @@ vk_size(VkType type)
 	return vk_is_half(type) ? 16 : type == VK_INT4 ? 4 : 8;
 }
 
-/* Returns the mask of a word's element i. As a number, element i is too large by the mask's lowest bit. */
+/* Returns the mask of a word's element i. Read as a number, the element is too large by a factor that is the mask's
+ * lowest bit. */
 VC_INLINE int32_t
 vk_mask(int bits, int i)
 {
@@ -99,8 +104,8 @@ vk_run(const VkProduct *v, ptrdiff_t at, ptrdiff_t most)
 	return left < some ? left : some;
 }
 
-/* Widens element i of words of 16-bit floats. The bits of a float16 are shifted to a float's position, which makes it
- * 2^112 times too small. */
+/* Widens element i of words of 16-bit floats. The bits of a float16 are shifted to the position of a float's, which
+ * makes it 2^112 times too small. */
 VC_INLINE VcV
 vk_half(VkType type, VkI word, int i)
 {
@@ -117,7 +122,7 @@ vk_is_float8(VkType type)
 	return type == VK_E4M3 || type == VK_E5M2;
 }
 
-/* Widens element i of words of 8-bit floats in the same way: they are 2^119 and 2^111 times too small. */
+/* Widens element i of words of 8-bit floats in the same way. They are 2^119 and 2^111 times too small. */
 VC_INLINE VcV
 vk_float8(VkType type, VkI word, int i)
 {
@@ -134,7 +139,7 @@ vk_words(VkType type, ptrdiff_t k)
 	return (k * vk_size(type) + 31) / 32;
 }
 
-/* Returns the offset of the scales of a panel's group at element `at`. The centres are behind all scales. */
+/* Returns the offset of the scales of the panel's group at element `at`. The centres are behind all scales. */
 VC_INLINE ptrdiff_t
 vk_scales(const VkProduct *v, ptrdiff_t panel, ptrdiff_t at)
 {
@@ -149,8 +154,8 @@ vk_centres(const VkProduct *v)
 
 /* ---- few rows ---------------------------------------------------------------------------------------------------- */
 
-/* Scales a run of inputs for the masked elements, padded to whole words. all: their sum. most: bound of the sums
- * before scaling. */
+/* Scales a run of inputs for the masked elements, padded to whole words. Sets *all to their sum, and *most to a bound
+ * of the sums before scaling. */
 VC_INLINE void
 vk_inputs(VkType type, ptrdiff_t run, const float *restrict a, float *restrict to, float *all, float *most)
 {
@@ -219,8 +224,8 @@ vk_sums(VkType type, int mr, ptrdiff_t words, const float *x, const int32_t *w, 
 	}
 }
 
-/* Computes mr rows by the panels from column col on, which have `left` columns. Returns false if inputs are not
- * finite, or too large for sums of integers. */
+/* Computes mr rows by the panels from column col on, which have `left` columns. Returns false if inputs are not finite,
+ * or are too large for sums of integers. */
 VC_INLINE bool
 vk_few(VkType type, int mr, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
        const float *bias, float *c)
@@ -283,7 +288,7 @@ vk_few_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const 
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* Converts a vector of columns, 16-bit words from `word` on, to floats VK_LINE apart. */
+/* Converts a vector of columns of 16-bit words, from `word` on, to floats that are VK_LINE apart. */
 VC_INLINE void
 vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 {
@@ -295,7 +300,8 @@ vk_widen(VkType type, const int32_t *word, ptrdiff_t words, float *to)
 	}
 }
 
-/* Converts a vector of columns, words of integers or 8-bit floats from `word` on, to floats VK_LINE apart. */
+/* Converts a vector of columns of words of integers or 8-bit floats, from `word` on, to floats that are VK_LINE
+ * apart. */
 VC_INLINE void
 vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float *scale, ptrdiff_t words, float *to)
 {
@@ -318,7 +324,8 @@ vk_scale_words(VkType type, const VkProduct *v, const int32_t *word, const float
 	}
 }
 
-/* Converts a vector of columns from `col` on, elements [at, at + run) of k, to floats VK_LINE apart, in whole words. */
+/* Converts a vector of columns from `col` on, elements [at, at + run) of k, to floats that are VK_LINE apart. Converts
+ * whole words. */
 VC_INLINE void
 vk_floats(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrdiff_t at, ptrdiff_t run, float *to)
 {
@@ -339,7 +346,7 @@ vk_next(VkType type, const VkProduct *v, const VkWeights *w, ptrdiff_t col, ptrd
 	return (VcAhead){ (const char *)word, vk_words(type, VC_RUN) * VC_PANEL * 4 / VC_LINE };
 }
 
-/* Computes the columns of a register block. Stores all of them, although only `left` are in the result; rows are at
+/* Computes the columns of a register block. Stores all of them, although only `left` are in the result. Rows must be at
  * least VC_BLOCK apart. */
 VC_INLINE void
 vk_many(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col, ptrdiff_t left,
@@ -364,7 +371,7 @@ vk_many(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWe
 	}
 }
 
-/* The same for any columns: stores the last ones through a buffer that has room for a whole block. */
+/* Does the same for any columns. Stores the last ones through a buffer that has room for a whole block. */
 VC_INLINE void
 vk_many_rows(VkType type, ptrdiff_t m, const VkProduct *v, const float *a, const VkWeights *w, ptrdiff_t col,
 	     ptrdiff_t left, const float *bias, float *c)

@@ -1,15 +1,14 @@
 /* rt/ops/vconv.h - convolutions of generated kernels: the register blocks of vblock.h
  *
- * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats.  The convolution
- * is a product of MR pixels by NR channels.  Its rows are given by addresses (an indirect convolution, no im2col).
- */
+ * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats. The convolution
+ * is a product of MR pixels by NR channels. Its rows are given by addresses (an indirect convolution, no im2col). */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
 
 #include "vblock.h"
 
-/* Does the program have convolutions over three dims?  Then an image is a volume of one frame, by VC_IMAGE.  Otherwise
- * VC_FRAME is a constant. */
+/* VC_FRAMES: whether the program has convolutions over three dims. If it has, an image is a volume of one frame, by
+ * VC_IMAGE. Otherwise VC_FRAME is a constant. */
 #ifndef VC_FRAMES
 #define VC_FRAMES 1
 #endif
@@ -21,30 +20,31 @@
 #define VC_FRAME(v, member, image) (image)
 #endif
 
-/* Does the program have dilated convolutions of few channels? */
+/* VC_DILATED: whether the program has dilated convolutions of few channels. */
 #ifndef VC_DILATED
 #define VC_DILATED 1
 #endif
 
 typedef struct VcConv {
-	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic); pixels are xs floats apart */
+	ptrdiff_t n, h, w, ic;           /* input (n, h, w, groups * ic), whose pixels are xs floats apart */
 	ptrdiff_t oh, ow, oc;
-	ptrdiff_t groups;                /* groups of ic and oc channels; 0: depthwise (vdepth.h), oc in all */
+	/* number of groups of ic and oc channels; 0 for depthwise ones (vdepth.h), with oc channels in all */
+	ptrdiff_t groups;
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
-	ptrdiff_t xs;                    /* stride of input pixels in floats: channels of all groups */
+	ptrdiff_t xs;                    /* stride of input pixels in floats: the number of channels of all groups */
 	ptrdiff_t ys;                    /* stride of output pixels in floats */
 #if VC_FRAMES
-	ptrdiff_t d, od, kd, sd, pd, dd; /* the same for frames of a volume */
+	ptrdiff_t d, od, kd, sd, pd, dd; /* the same for the frames of a volume */
 #endif
-	const float *range;              /* results are clamped to range[0], range[1]; null: no clamp */
+	const float *range;              /* results are clamped to range[0], range[1]; null for no clamp */
 } VcConv;
 
-typedef struct VcPixel {             /* an output pixel, and the image that it reads */
+typedef struct VcPixel {             /* An output pixel, and the image that it reads. */
 	ptrdiff_t od, oh, ow;
 	const float *image;
 } VcPixel;
 
-/* Output pixel i of all images */
+/* Returns output pixel i of all images. */
 VC_INLINE VcPixel
 vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 {
@@ -54,16 +54,16 @@ vc_pixel(const VcConv *v, ptrdiff_t i, const float *x)
 	return (VcPixel){ frame % of, row % v->oh, i % v->ow, x + frame / of * in };
 }
 
-/* Windows of some consecutive pixels, read tap by tap */
+/* The windows of some consecutive pixels, which are read tap by tap. */
 typedef struct VcWindows {
-	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0, 0); the current tap */
+	const float *corner[VC_MR], *rows[VC_MR];    /* addresses of tap (0, 0, 0) and of the current tap, by pixel */
 	ptrdiff_t z0[VC_MR], y0[VC_MR], x0[VC_MR];
-	ptrdiff_t q, r, s;                               /* the next tap: frame, row, column */
-	/* whether all columns of all windows are in the image and contiguous */
+	ptrdiff_t q, r, s;                               /* frame, row and column of the next tap */
+	/* Whether all columns of all windows are in the image and contiguous. */
 	bool    inside;
 } VcWindows;
 
-/* Sets the windows of mr pixels from *at on, and moves *at past them. */
+/* Sets the windows of mr pixels from *at on, and moves *at behind them. */
 VC_INLINE void
 vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 {
@@ -87,8 +87,8 @@ vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 	}
 }
 
-/* Advances to the next tap, or by a whole row of taps when every pixel has it.  Returns the number of products.
- * Sets *any to whether any pixel has this tap. */
+/* Advances to the next tap, or by a whole row of taps if every pixel has the row. Returns the number of products. Sets
+ * *any to whether any pixel has this tap. */
 VC_INLINE ptrdiff_t
 vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
 {
@@ -117,7 +117,7 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 	return all ? v->kw * v->ic : v->ic;
 }
 
-/* Computes mr pixels from *at on, and moves *at past them.  Adds partial sums of VC_RUN products in the result.
+/* Computes mr pixels from *at on, and moves *at behind them. Adds partial sums of VC_RUN products in the result.
  * Skipped products count, so that partial sums do not depend on the pixels of a block. */
 VC_INLINE void
 vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines w, const float *bias, float *y,
@@ -125,7 +125,7 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines 
 {
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
-	ptrdiff_t have = 0;                      /* products left of the current tap */
+	ptrdiff_t have = 0;                      /* number of products left of the current tap */
 	bool any = false, more = false;
 	VcWindows p;
 
@@ -152,23 +152,23 @@ vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, VcLines 
 		vc_store_part(mr, left, y, v->ys, part);
 }
 
-/* a / b for b > 0, rounded up; 0 if a is negative. */
+/* Returns a / b for b > 0, rounded up. 0 if a is negative. */
 VC_INLINE ptrdiff_t
 vc_up(ptrdiff_t a, ptrdiff_t b)
 {
 	return a > 0 ? (a + b - 1) / b : 0;
 }
 
-/* ---- rows of the result, for forms that compute them one by one -------------------------------------------------- */
+/* ---- rows of the result, for code that computes them one by one -------------------------------------------------- */
 
-/* Input of a row of results.  Frames [q0, q1) and rows [r0, r1) of its windows' taps are in the image.  x: address of
- * row 0 of frame 0.  below, behind: strides of rows and frames of taps. */
+/* Input of a row of results. Frames [q0, q1) and rows [r0, r1) of its windows' taps are in the image. x: address of row
+ * 0 of frame 0. below, behind: strides of rows and of frames of taps. */
 typedef struct VcReach {
 	const float *x;
 	ptrdiff_t q0, q1, r0, r1, below, behind;
 } VcReach;
 
-/* Row `row` of all images */
+/* Returns the input of row `row` of all images. */
 VC_INLINE VcReach
 vc_reach(const VcConv *v, ptrdiff_t row, const float *x)
 {
@@ -182,21 +182,22 @@ vc_reach(const VcConv *v, ptrdiff_t row, const float *x)
 	return at;
 }
 
-/* Part of a row, or every dw-th pixel of it with undilated windows, as a row of the convolution v */
+/* A part of a row as a row of the convolution v. It is a range of pixels, or every dw-th pixel with undilated
+ * windows. */
 typedef struct VcPart {
 	VcConv  v;
 	VcReach at;
 	ptrdiff_t y;             /* offset in floats from the row's first pixel */
 } VcPart;
 
-/* A unit of work is a row, or `across` pixels of it if there are few rows.  Returns the number of units of a row. */
+/* Returns the number of units of work in a row. A unit is a row, or `across` pixels of it if there are few rows. */
 VC_INLINE ptrdiff_t
 vc_pieces(const VcConv *v, ptrdiff_t across)
 {
 	return (v->ow + across - 1) / across;
 }
 
-/* Sets p to pixels [from, to) of a row.  The caller has set p->v to *v. */
+/* Sets p to pixels [from, to) of a row. The caller must have set p->v to *v. */
 VC_INLINE void
 vc_piece(const VcConv *v, const VcReach *at, ptrdiff_t from, ptrdiff_t to, VcPart *p)
 {
@@ -206,8 +207,8 @@ vc_piece(const VcConv *v, const VcReach *at, ptrdiff_t from, ptrdiff_t to, VcPar
 	p->v.pw = v->pw - from * v->sw;
 }
 
-/* Sets p to every dw-th pixel of a row of stride 1, from `phase` on.  Its windows are not dilated: they read every
- * dw-th column of the input. */
+/* Sets p to every dw-th pixel of a row of stride 1, from `phase` on. Its windows are not dilated: they read every dw-th
+ * column of the input. */
 VC_INLINE void
 vc_undilated(const VcPart *of, ptrdiff_t phase, VcPart *p)
 {
@@ -226,29 +227,30 @@ vc_undilated(const VcPart *of, ptrdiff_t phase, VcPart *p)
 
 /* ---- strips ------------------------------------------------------------------------------------------------------ */
 
-/* Input of consecutive pixels of a row: rows [r0, r1) of taps, each contiguous, `far` floats apart */
+/* Input of consecutive pixels of a row: rows [r0, r1) of taps. Each row is contiguous, and they are `far` floats
+ * apart. */
 typedef struct VcStrip {
 	const float *x;          /* row 0, first column of taps of the first pixel */
 	ptrdiff_t far, r0, r1;
 } VcStrip;
 
-/* Most floats of a strip that is copied */
+/* Largest number of floats of a strip that is copied. */
 enum { VC_COPIED = VC_FLOATS > 1 ? 4096 : 256 };
 
-/* Number of columns that mr consecutive pixels read */
+/* Returns the number of columns that mr consecutive pixels read. */
 VC_INLINE ptrdiff_t
 vc_strip_columns(ptrdiff_t mr, const VcConv *v)
 {
 	return (mr - 1) * v->sw + v->kw;
 }
 
-/* Copies n floats.  from null: stores zeros. */
+/* Copies n floats. If `from` is null, stores zeros. */
 VC_SHARED void
 vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 {
 	ptrdiff_t i = 0;
 
-	if (!from) {                     /* a separate loop: gcc would use masked loads from null */
+	if (!from) {                     /* a separate loop, because gcc would use masked loads from null */
 		for (; i < n; i++)
 			to[i] = 0;
 		return;
@@ -265,7 +267,7 @@ vc_copy(ptrdiff_t n, const float *restrict from, float *restrict to)
 		to[i] = from[i];
 }
 
-/* Copies n floats.  whole: may read and write the rest of the last vector. */
+/* Copies n floats. `whole` allows it to read and write all of the last vector. */
 VC_INLINE void
 vc_copy_pixel(ptrdiff_t n, bool whole, const float *from, float *to)
 {
@@ -277,7 +279,7 @@ vc_copy_pixel(ptrdiff_t n, bool whole, const float *from, float *to)
 		*(VcV *)(to + i) = *(const VcV *)(from + i);
 }
 
-/* Copies the strip's rows, `columns` columns from x0 on, to contiguous ones.  Columns outside the image are 0. */
+/* Copies the strip's rows, `columns` columns from x0 on, to contiguous ones. Columns outside of the image are 0. */
 VC_SHARED void
 vc_strip_copy(const VcConv *v, ptrdiff_t x0, ptrdiff_t columns, VcStrip *strip, float *to)
 {
@@ -323,8 +325,8 @@ vc_conv_strip(int mr, ptrdiff_t n, int nv, bool half, const VcConv *v, const VcS
 typedef void VcStripOf(ptrdiff_t n, const VcConv *, const VcStrip *at, const float *w, const float *bias, float *y,
 		       ptrdiff_t left);
 
-/* Functions that compute a panel of channels: `pixels` for VC_MR pixels, `pixel` for one.  strip and strip_few compute
- * up to `rows` and up to `few` consecutive pixels of a row. */
+/* Functions that compute a panel of channels: `pixels` for VC_MR pixels, `pixel` for one. strip computes up to `rows`,
+ * and strip_few up to `few`, consecutive pixels of a row. */
 typedef struct VcTaps {
 	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		       ptrdiff_t left);
@@ -334,18 +336,19 @@ typedef struct VcTaps {
 	int rows, few;
 } VcTaps;
 
-/* Vectors of a register block for a unit of work of `wide` columns, and whether half a vector follows */
+/* Number of vectors of a register block for a unit of work of `wide` columns, and whether half a vector follows
+ * them. */
 #define VC_VECTORS(wide) ((wide) < VC_BLOCK ? (wide) / VF : VC_NB)
 #define VC_HALVED(wide) (VC_FLOATS == VC_PACKED && (wide) % VF != 0)
 
-/* The weights of a block of nv vectors at column c of a unit of work. */
+/* Returns the weights of a block of nv vectors at column c of a unit of work. */
 VC_INLINE VcLines
 vc_conv_lines(int nv, ptrdiff_t wide, ptrdiff_t c, const VcConv *v, const float *w)
 {
 	return vc_lines(nv, wide, c, VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic, w);
 }
 
-/* Computes block after block, for the same pixels. The last block may be one vector. */
+/* Computes one block after the other, for the same pixels. The last block may be one vector. */
 VC_INLINE void
 vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	       const float *zeros, ptrdiff_t left)
@@ -381,9 +384,9 @@ vc_strip_blocks(int mr, ptrdiff_t n, int wide, const VcConv *v, const VcStrip *a
 			      y + c, left - c);
 }
 
-/* Vectors of a panel, counting half a vector as one. */
+/* Number of vectors of a panel. Half a vector counts as one. */
 #define VC_PANEL_VECTORS(wide) (VC_VECTORS(wide) + VC_HALVED(wide))
-/* Rows that keep a multiplier busy: a latency of four needs four accumulators. */
+/* Number of rows that keep a multiplier busy: a latency of four needs four accumulators. */
 #define VC_FEWER(nv) (VC_FLOATS == 1 ? VC_ROWS(nv) : (4 + (nv) - 1) / (nv))
 
 #define VC_STRIP(name, mr, wide) \
@@ -418,8 +421,8 @@ VC_EACH_WIDTH(VC_TAPS)
 #undef VC_TAPS
 #undef VC_STRIP
 
-/* Is a panel computed by strips of rows?  With many channels, computing ends of rows twice costs more than finding the
- * address of each pixel. */
+/* Whether a panel is computed by strips of rows. With many channels, computing the ends of rows twice costs more than
+ * finding the address of each pixel. */
 VC_INLINE bool
 vc_by_strips(const VcTaps *t, const VcConv *v)
 {
@@ -428,7 +431,7 @@ vc_by_strips(const VcTaps *t, const VcConv *v)
 	       v->kh * vc_strip_columns(t->rows, v) * v->ic <= VC_COPIED;
 }
 
-/* Computes n of at most `rows` pixels of a row of results from column ow on.  y0: the first row of the image in their
+/* Computes n of at most `rows` pixels of a row of results from column ow on. y0 is the first row of the image in their
  * windows. */
 VC_INLINE void
 vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const float *image, ptrdiff_t y0,
@@ -445,8 +448,8 @@ vc_strip_run(VcStripOf *run, ptrdiff_t rows, ptrdiff_t n, const VcConv *v, const
 	run(n, v, &strip, w, bias, y, left);
 }
 
-/* Number of a row's m pixels to compute at once, from *i on.  *few: by strip_few.  If less than a strip is left, moves
- * *i back: some pixels are computed again, with the same values. */
+/* Returns the number of a row's m pixels to compute at once, from *i on. Sets *few to whether strip_few computes them.
+ * If less than a strip is left, moves *i back: some pixels are computed again, with the same values. */
 VC_INLINE ptrdiff_t
 vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *few)
 {
@@ -458,7 +461,7 @@ vc_strip_next(const VcTaps *t, ptrdiff_t m, ptrdiff_t *i, bool *few)
 	return m - *i < rows ? m - *i : rows;
 }
 
-/* Computes one phase of a dilated row: its windows are not dilated, and columns are v.xs floats apart.  Copies their
+/* Computes one phase of a dilated row. Its windows are not dilated, and columns are v.xs floats apart. Copies their
  * input to contiguous columns. */
 VC_SHARED void
 vc_conv_phase(const VcTaps *t, const VcPart *p, const float *w, const float *bias, float *y, ptrdiff_t left)
@@ -483,7 +486,7 @@ vc_conv_phase(const VcTaps *t, const VcPart *p, const float *w, const float *bia
 	}
 }
 
-/* Computes pixels [begin, end) of a row with dilated windows, phase by phase.  A phase has the pixels that are a
+/* Computes pixels [begin, end) of a row with dilated windows, phase by phase. A phase has the pixels that are a
  * dilation apart. */
 VC_SHARED void
 vc_conv_phases(const VcTaps *t, const VcConv *v, ptrdiff_t begin, ptrdiff_t end, const float *x, const float *w,
@@ -561,7 +564,7 @@ vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, pt
 	}
 }
 
-/* Computes a convolution. zeros: ic zeros. */
+/* Computes a convolution. `zeros` are ic zeros. */
 VC_INLINE void
 vc_conv(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

@@ -1,10 +1,9 @@
 /* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel has its own filter
  *
- * Activations are NHWC, weights [tap][channel]; lanes are channels. If channels fill a vector and the stride is 1 or 2,
+ * Activations are NHWC, weights [tap][channel]. Lanes are channels. If channels fill a vector and the stride is 1 or 2,
  * several columns of taps stay in registers for a run of pixels. Windows of 1, 3, 5 and 7 columns have their own
- * functions; others are computed 7, 4, 2 and 1 columns at a time. All other convolutions are computed tap by tap. If
- * there are few channels, some lanes are unused.
- */
+ * functions. Others are computed 7, 4, 2 and 1 columns at a time. All other convolutions are computed tap by tap. If
+ * there are few channels, some lanes are unused. */
 #ifndef RT_OPS_VDEPTH_H
 #define RT_OPS_VDEPTH_H
 
@@ -36,7 +35,7 @@ vc_dw_scalar(const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t s0, ptr
 
 #if VC_FLOATS > 1
 
-enum { VC_DW_ONE = 4 };                  /* vectors of channels in a block of one pixel */
+enum { VC_DW_ONE = 4 };                  /* number of vectors of channels in a block of one pixel */
 
 /* Computes nv vectors of channels from c on of one pixel. */
 VC_INLINE void
@@ -122,8 +121,8 @@ enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7, VC_DW_LEAST = 4 };
 #else
 enum { VC_DW_WIDE = 7, VC_DW_NARROW = 7, VC_DW_LEAST = 4 };
 #endif
-/* VC_DW_NV: vectors of channels in a block. Two multipliers with a latency of four need more accumulators than one
- * vector of channels has; an in-order processor needs registers to load ahead. */
+/* VC_DW_NV: number of vectors of channels in a block. Two multipliers with a latency of four need more accumulators
+ * than one vector of channels has. An in-order processor needs registers to load ahead. */
 #if defined VC_BY_LANE && !VC_IN_ORDER
 enum { VC_DW_NV = 2 };
 #else
@@ -134,7 +133,7 @@ enum { VC_DW_TAPS = 7, VC_DW_SETS = 1024 };
 
 static const float vc_nothing[VC_DW_NV * VF];
 
-/* Otherwise gcc loads a value again that is in a register, and keeps the offset of each column in a register. */
+/* Without these, gcc loads a value again that is in a register, and keeps the offset of each column in a register. */
 #if defined __x86_64__ && !defined __clang__ && \
 	(VC_FLOATS == 4 || (VC_FLOATS == 8 && defined __AVX__) || defined __AVX512F__)
 #define VC_READ_ONCE(x) __asm__ ("" : "+v"(x))
@@ -144,12 +143,12 @@ static const float vc_nothing[VC_DW_NV * VF];
 #define VC_STEPPED(p)
 #endif
 
-/* Columns of a block that may be outside the image: none; only the first and the last kw - 1, which not all taps of a
- * pixel reach; or any, and the last pixels may be missing. */
+/* Which columns of a block may be outside of the image: none; only the first and the last kw - 1, which not all taps of
+ * a pixel reach; or any, and the last pixels may be missing. */
 enum { VC_DW_INSIDE, VC_DW_BORDER, VC_DW_OUTSIDE };
 
-/* Adds kw columns of taps of one row to rw pixels, nv vectors of channels. x: address of the first tap of the first
- * pixel, in column x0 of the image. */
+/* Adds kw columns of taps of one row to rw pixels, nv vectors of channels. x is the address of the first tap of the
+ * first pixel, in column x0 of the image. */
 VC_INLINE void
 vc_dw_columns(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0,
 	      const float *tap, VcV *acc)
@@ -198,7 +197,7 @@ vc_dw_one_by_one(int rw, int edge, const VcConv *v, const float *x, ptrdiff_t x0
 	}
 }
 
-/* Adds any number of columns of taps. Skips most of those that are outside the image for all pixels. */
+/* Adds any number of columns of taps. Skips most columns that are outside of the image for all pixels. */
 VC_INLINE void
 vc_dw_many(int rw, int nv, int sw, int edge, const VcConv *v, const float *x, ptrdiff_t x0, const float *tap,
 	       VcV *acc)
@@ -221,8 +220,8 @@ vc_dw_many(int rw, int nv, int sw, int edge, const VcConv *v, const float *x, pt
 		vc_dw_columns(rw, nv, 1, sw, edge, v, x + s * v->xs, x0 + s, tap + s * v->oc, acc);
 }
 
-/* Computes all channels of the first n of rw pixels, nv vectors at a time; there are at least nv vectors. x0: column
- * of the first tap. kw: 0 for any window. sw: 0 for any stride and dilation, with any window and one vector. */
+/* Computes all channels of the first n of rw pixels, nv vectors at a time. There are at least nv vectors. x0 is the
+ * column of the first tap. kw is 0 for any window. sw is 0 for any stride and dilation; then kw is 0 and nv is 1. */
 VC_INLINE void
 vc_dw_run(int rw, int nv, int kw, int sw, int edge, const VcConv *v, const VcReach *at, ptrdiff_t x0, ptrdiff_t n,
 	  const float *w, const float *bias, float *y)
@@ -300,7 +299,7 @@ VC_DW_RUN(any_by_2, VC_DW_NARROW, 0, 2)
 VC_DW_RUN(each, VC_DW_NARROW, 0, 0)
 #undef VC_DW_RUN
 
-/* Functions that compute a block of pixels. wide: for VC_DW_WIDE pixels, or null. */
+/* Functions that compute a block of pixels. wide: for VC_DW_WIDE pixels; null if there is none. */
 typedef struct VcDwRuns {
 	VcDwRun *wide, *narrow;
 } VcDwRuns;
@@ -325,8 +324,8 @@ vc_dw_row(const VcPart *of, VcDwRuns run, const float *w, const float *bias, flo
 	}
 }
 
-/* Are dilated rows computed by phases, every dw-th pixel at a time, with undilated windows? Not if columns that far
- * apart map to the same set of the L1 cache. */
+/* Whether dilated rows are computed by phases, every dw-th pixel at a time, with undilated windows. Not if columns that
+ * are so far apart map to the same set of the L1 cache. */
 VC_INLINE bool
 vc_dw_by_phases(const VcConv *v)
 {
@@ -360,7 +359,7 @@ vc_dw_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, co
 	}
 }
 
-/* Returns the least number of pixels of a phase that a unit has. */
+/* Returns the smallest number of pixels of a phase in a unit of work. */
 VC_INLINE ptrdiff_t
 vc_dw_found(const VcConv *v, ptrdiff_t across)
 {
@@ -385,15 +384,14 @@ vc_dw_runs(const VcConv *v, bool wide)
 	}
 }
 
-/* ---- fewer channels than lanes
+/* fewer channels than lanes
  *
  * A vector begins at a pixel's first channel and continues into the next pixels, where taps are zero and the products
- * are unused. A vector is stored whole if the pixels behind it are still to be computed here.
- */
+ * are unused. A vector is stored whole if the pixels behind it are still to be computed here. */
 enum { VC_FEW = 8, VC_FEW_TAPS = 64 };
 
-/* Input of a block of pixels. x: address of tap (0, 0, 0). Columns [s0, s1) of taps are inside the image for all
- * pixels. */
+/* Input of a block of pixels. x is the address of tap (0, 0, 0). Columns [s0, s1) of taps are inside of the image for
+ * all pixels. */
 typedef struct VcFew {
 	const VcReach *at;
 	const float *x;
@@ -419,7 +417,7 @@ vc_few_block(int rw, const VcConv *v, const VcFew *f, const VcV *w, VcV bias, Vc
 			}
 }
 
-/* Loads n floats and sets the other lanes to 0.  from null: all are 0. */
+/* Loads n floats and sets the other lanes to 0. If `from` is null, all lanes are 0. */
 VC_INLINE VcV
 vc_few_lanes(const float *from, ptrdiff_t n)
 {
@@ -430,7 +428,7 @@ vc_few_lanes(const float *from, ptrdiff_t n)
 	return *(const VcV *)all;
 }
 
-/* Computes one pixel without reading behind its own channels, where the image may end. */
+/* Computes one pixel without reading beyond its own channels, where the image may end. */
 VC_INLINE void
 vc_few_last(const VcConv *v, const VcFew *f, const VcV *w, VcV bias, VcV *acc)
 {
@@ -458,7 +456,7 @@ vc_few_store(const VcConv *v, VcV acc, float *y, const float *end)
 		y[c] = all[c];
 }
 
-/* Computes a row of the result. last: last address at which a whole vector can be loaded. */
+/* Computes a row of the result. `last` is the last address at which a whole vector can be loaded. */
 VC_INLINE void
 vc_few_row(const VcConv *v, const VcReach *at, const VcV *w, VcV bias, float *y, const float *last, const float *end)
 {

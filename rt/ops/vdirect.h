@@ -1,13 +1,12 @@
 /* rt/ops/vdirect.h - small convolutions in generated kernels without packing: lanes along the width
  *
- * For layouts other than channels last (one dim, or weights that are not constant).  Each row of the result is computed
- * 64 floats at a time; taps that would read outside of the image update only the lanes that are inside.
- */
+ * They are for layouts other than channels last (one dim, or weights that are not constant). Each row of the result is
+ * computed 64 floats at a time. Taps that would read outside of the image update only the lanes that are inside. */
 #ifndef RT_OPS_VDIRECT_H
 #define RT_OPS_VDIRECT_H
 
 typedef struct VdConv {
-	ptrdiff_t n, ic, oc, h, w, oh, ow, groups;       /* ic, oc: of all groups */
+	ptrdiff_t n, ic, oc, h, w, oh, ow, groups;       /* ic, oc: number of channels of all groups */
 	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
 	ptrdiff_t wo, wi, wh, ww;                        /* strides of the weight */

@@ -1,10 +1,10 @@
-/* rt/ops/vfilter.h - filters for Winograd F(m x m, 3 x 3), m 4 or 2, the same bits from the compiler and from programs
+/* rt/ops/vfilter.h - filters for Winograd F(m x m, 3 x 3), m = 4 or 2, with the same bits in the compiler and in
+ * programs
  *
- * The points of m = 4 are 0, +-5/8, +-3/2 and infinity: measured as the best among sixteenths and eighths.  They have
+ * The points of m = 4 are 0, +-5/8, +-3/2 and infinity, measured as the best among sixteenths and eighths. They have
  * 2.4 times less rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications.
  * All constants that follow from them are exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the
- * choice of points).  The points of m = 2 are 0, +-1 and infinity.
- */
+ * choice of points). The points of m = 2 are 0, +-1 and infinity. */
 #ifndef RT_OPS_VFILTER_H
 #define RT_OPS_VFILTER_H
 
@@ -28,10 +28,10 @@ enum { WINO_MOST = 6 };                  /* side of the largest transformed tile
 
 WINO_BEGIN
 
-/* The including file defines WinoWide: double, or a vector of doubles with a filter in each lane.  It is double since a
- * filter's error is in every result.  Functions that call these have to be before WINO_END, too. */
+/* The including file defines WinoWide: double, or a vector of doubles with a filter in each lane. It is double because
+ * a filter's error is in every result. Functions that call these must be before WINO_END, too. */
 
-/* G g for m = 2: maps three numbers with stride gs to four with stride os. */
+/* Computes G g for m = 2: maps three numbers with stride gs to four with stride os. */
 static inline __attribute__((always_inline)) void
 wino_side_2(const WinoWide *g, int gs, WinoWide *o, int os)
 {
@@ -44,7 +44,7 @@ wino_side_2(const WinoWide *g, int gs, WinoWide *o, int os)
 	o[3 * os] = g[2 * gs];
 }
 
-/* G g for m = 4: maps three numbers with stride gs to six with stride os. */
+/* Computes G g for m = 4: maps three numbers with stride gs to six with stride os. */
 static inline __attribute__((always_inline)) void
 wino_side_4(const WinoWide *g, int gs, WinoWide *o, int os)
 {
@@ -62,8 +62,8 @@ wino_side_4(const WinoWide *g, int gs, WinoWide *o, int os)
 	o[5 * os] = g[2 * gs];
 }
 
-/* G g G': maps a filter g[9], rows of three, to t, m + 2 rows of m + 2.  For m = 4 this needs more registers than there
- * are: rolled loops are as fast as unrolled ones, and a third of the size. */
+/* Computes G g G': maps a filter g[9], three rows of three, to t, m + 2 rows of m + 2. For m = 4 this needs more
+ * registers than there are: rolled loops are as fast as unrolled ones, and a third of the size. */
 static inline __attribute__((always_inline)) void
 wino_filter(int m, const WinoWide *g, WinoWide *t)
 {

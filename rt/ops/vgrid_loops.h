@@ -1,6 +1,6 @@
 /* rt/ops/vgrid_loops.h - sampling at grid points (grid_sampler) for one element type T, in the interpreter and
- * generated kernels. N(name) is the name of a function for T. F(floor) is the function of math.h, which is included
- * before.
+ * generated kernels. N(name) is the name of a function for T. F(floor) is the function of math.h, which must be
+ * included before.
  *
  * A unit of work is VG_POINTS points of an image, or fewer at its end. Coordinates, taps and weights are computed once
  * for all channels. Then the loops run over channels and points, or over points and channels if channels are
@@ -16,14 +16,14 @@
 
 enum { VG_BILINEAR, VG_NEAREST, VG_BICUBIC };            /* modes of aten::grid_sampler */
 enum { VG_ZEROS, VG_BORDER, VG_REFLECTION };
-enum { VG_POINTS = 64, VG_TAPS = 16 };                   /* points of a unit of work; most taps of a point */
+enum { VG_POINTS = 64, VG_TAPS = 16 };    /* number of points of a unit of work; largest number of taps of a point */
 
 /* Dims are depth, height and width; an image has a depth of 1.  Strides are in elements. */
 typedef struct VgGrid {
 	int     nd, mode, padding;
 	bool    align;
 	int64_t channels, in[3], out[3];                 /* in: at most INT32_MAX */
-	/* strides of images, channels, dims; gc: stride of coordinates */
+	/* strides of images, channels and dims; gc: stride of coordinates */
 	int64_t xn, xc, x[3], yn, yc, y[3], gn, gc, g[3];
 } VgGrid;
 
@@ -33,7 +33,8 @@ vg_strips(const VgGrid *g)
 	return (g->out[0] * g->out[1] * g->out[2] + VG_POINTS - 1) / VG_POINTS;
 }
 
-/* Do 32-bit offsets suffice within a plane, are channels not contiguous, and are the result's points contiguous? */
+/* Whether the loops run over channels and points: 32-bit offsets must suffice within a plane, channels must not be
+ * contiguous, and the result's points must be contiguous. */
 static inline bool
 vg_by_planes(const VgGrid *g)
 {
@@ -47,7 +48,7 @@ vg_by_planes(const VgGrid *g)
 
 #endif
 
-/* Taps of some points along one dim: indices of inputs, -1 if outside, and their weights. */
+/* Taps of some points along one dim: indices of inputs, -1 for those outside, and their weights. */
 typedef struct N(VgTaps) {
 	int     n;
 	int32_t at[4][VG_POINTS];
@@ -118,7 +119,7 @@ N(vg_bound)(const VgGrid *g, int64_t n, int count, T *s)
 
 /* ---- taps -------------------------------------------------------------------------------------------------------- */
 
-/* Sets at to the indices of the inputs at s + more. */
+/* Sets `at` to the indices of the inputs at s + more. */
 static inline void
 N(vg_inputs)(int64_t n, int count, const T *s, T more, int32_t *at)
 {
@@ -158,7 +159,7 @@ N(vg_cubic)(const VgGrid *g, int64_t n, int count, const T *s, N(VgTaps) *t)
 	}
 }
 
-/* Rounds to integers, ties away from zero if `away`, else to even. */
+/* Rounds to integers, with ties away from zero if `away`, and otherwise to even. */
 static inline void
 N(vg_round)(bool away, int count, const T *s, T *whole)
 {
@@ -171,7 +172,7 @@ N(vg_round)(bool away, int count, const T *s, T *whole)
 	}
 }
 
-/* Computes taps along one dim. s: grid coordinates, which are overwritten. */
+/* Computes taps along one dim. s has the grid coordinates, which are overwritten. */
 static inline void
 N(vg_taps)(const VgGrid *g, int64_t n, int count, T *s, N(VgTaps) *t)
 {
@@ -258,7 +259,7 @@ N(vg_tap)(const VgGrid *g, int count, const N(VgTaps) *t, const int *k, N(VgSum)
 	}
 }
 
-/* Stores or adds to y the sum of four taps. */
+/* Stores the sum of four taps in y, or adds it to y. */
 static inline void
 N(vg_four)(int count, const N(VgSum) *sum, int first, const T *x, T *y)
 {
@@ -301,7 +302,7 @@ N(vg_planes)(const VgGrid *g, int count, const N(VgTaps) *t, const T *x, T *y)
 
 /* ---- points: channels, which may be contiguous ------------------------------------------------------------------- */
 
-/* Taps of one point: n inputs inside the image, and the term that taps outside add. */
+/* Taps of one point: n inputs inside of the image, and the term that taps outside add. */
 typedef struct N(VgPoint) {
 	int      n;
 	const T *x[VG_TAPS];

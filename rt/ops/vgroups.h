@@ -17,28 +17,28 @@
 
 #if VC_FLOATS > 1
 
-/* Pixels of a block. They divide the widths of ImageNet networks. */
+/* Numbers of pixels of a block. They divide the widths of ImageNet networks. */
 #if VC_FLOATS == 16
 enum { VG_LONG = 14, VG_SHORT = 7, VG_REST = 4 };
 #else
 enum { VG_LONG = 7, VG_SHORT = 4, VG_REST = 2 };
 #endif
-/* Columns of taps; most columns that they read; pixels of a block with any window. */
+/* Number of columns of taps; largest number of columns that they read; number of pixels of a block with any window. */
 enum { VG_COLUMNS = 3, VG_READ = 16, VG_ANY = 4 };
 
-/* How a vector loads its inputs: all lanes have one group; the inputs of all lanes' groups are in one vector; lane by
- * lane. */
+/* How a vector loads its inputs. VG_ONE: all lanes have one group. VG_VECTOR: the inputs of all lanes' groups are in
+ * one vector. VG_EACH: lane by lane. */
 typedef enum VgFrom { VG_ONE, VG_VECTOR, VG_EACH } VgFrom;
 
 /* A vector of the result. */
 typedef struct VgLanes {
 	ptrdiff_t out;           /* first channel of the vector */
-	ptrdiff_t in;            /* channel of the input at which the vector is loaded, or the group begins */
-	VcMask  index;           /* by lane: offset from there of the first channel of its group */
+	ptrdiff_t in;            /* channel of the input at which the vector is loaded, or at which the group begins */
+	VcMask  index;           /* offset from `in` of the first channel of the lane's group, by lane */
 	const float *w;
 } VgLanes;
 
-/* Panels: number of groups in each, and by lane the first input of the lane's group, counted from the panel's first
+/* Panels: number of groups in each, and, by lane, the first input of the lane's group, counted from the panel's first
  * input. */
 typedef struct VgPanels {
 	ptrdiff_t each, count;
@@ -117,15 +117,15 @@ vg_read(VgFrom from, const float *x, ptrdiff_t k, VcMask index)
 	return y;
 }
 
-/* Input of a block of pixels. x0: column of the first tap of its first pixel. end: end of the input. */
+/* Input of a block of pixels. x0 is the column of the first tap of its first pixel, `end` the end of the input. */
 typedef struct VgPlace {
 	const VcReach *at;
 	const float *zeros, *end;
 	ptrdiff_t x0;
 } VgPlace;
 
-/* Are all vectors that begin at a pixel's channels inside the input? The last ones are not, if there are fewer
- * channels than lanes. */
+/* Whether all vectors that begin at a pixel's channels are inside of the input. If there are fewer channels than lanes,
+ * the last ones are not. */
 VC_INLINE bool
 vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 {
@@ -135,8 +135,8 @@ vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
 	return v->groups * v->ic >= VF || at->end - at->at->x - l->in - far >= VF;
 }
 
-/* Adds a row of kw columns of taps to rw pixels at stride sw. x: input of the first pixel. w: the row's weights.
- * edge: whether columns may be outside the image. */
+/* Adds a row of kw columns of taps to rw pixels at stride sw. x: input of the first pixel. w: weights of the row. edge:
+ * whether columns may be outside of the image. */
 VC_INLINE void
 vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at,
        const float *x, const float *w, VcV *acc)
@@ -211,8 +211,8 @@ vg_taps(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const V
 		}
 }
 
-/* Computes rw pixels of a vector of channels. kw: 0 for any window. seldom: omits the variant for blocks inside the
- * image, because there are few of them. */
+/* Computes rw pixels of a vector of channels. kw is 0 for any window. `seldom` omits the variant for blocks inside of
+ * the image, because there are few of them. */
 VC_INLINE void
 vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, const VgLanes *l, const VgPlace *at,
 	  const float *bias, float *y)
@@ -232,8 +232,8 @@ vg_pixels(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, con
 		for (int i = 0; i < rw; i++)
 			acc[i] = vc_clamp(acc[i], v->range);
 	}
-	/* Lanes without a channel of this vector belong to later vectors, which overwrite them; the last vector
-	 * stores only its own. */
+	/* Lanes without a channel of this vector belong to later vectors, which overwrite them. The last vector stores
+	 * only its own lanes. */
 	VC_UNROLL
 	for (int i = 0; i < rw; i++, y += v->ys)
 		if (lanes >= VF)
@@ -261,10 +261,10 @@ vg_block(VgFrom from, int rw, int kw, int sw, bool seldom, const VcConv *v, cons
 			vg_last(v, l, &at, bias, y + i * v->ys);
 }
 
-/* Function that computes a row of the result. */
+/* A function that computes a row of the result. */
 typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y);
 
-/* Rows for windows of three columns. The last block of a row overlaps the one before and stores the same values
+/* Functions for windows of three columns. The last block of a row overlaps the one before and stores the same values
  * again. */
 #define VG_ROW(name, from, sw) \
 	VC_SHARED void \
@@ -288,7 +288,7 @@ VG_ROW(vector_by_1, VG_VECTOR, 1)
 VG_ROW(vector_by_2, VG_VECTOR, 2)
 #undef VG_ROW
 
-/* Rows for any window and width. */
+/* Functions for any window and width. */
 #define VG_ROW(name, from) \
 	VC_SHARED void \
 	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
@@ -305,8 +305,8 @@ VG_ROW(vector_any, VG_VECTOR)
 VG_ROW(each_any, VG_EACH)
 #undef VG_ROW
 
-/* Are dilated rows computed by phases, every dw-th pixel at a time, with undilated windows? Not if the blocks of a
- * phase would overlap much. */
+/* Whether dilated rows are computed by phases, every dw-th pixel at a time, with undilated windows. Not if the blocks
+ * of a phase would overlap much. */
 VC_INLINE bool
 vg_by_phases(const VcConv *v, ptrdiff_t across)
 {
@@ -329,7 +329,7 @@ vg_row(VgFrom from, const VcConv *v, ptrdiff_t across)
 	return one ? vg_one_any : from == VG_VECTOR ? vg_vector_any : vg_each_any;
 }
 
-/* Computes all channels of some pixels of a row. y: the first pixel. */
+/* Computes all channels of some pixels of a row. y is the first pixel. */
 VC_INLINE void
 vg_part(const VcPart *part, VgFrom from, VgRow *run, const VgPanels *panels, VgPlace at, const float *w,
 	const float *bias, float *y)
@@ -373,7 +373,7 @@ vg_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VgFrom from, VgRow *ru
 	}
 }
 
-/* Computes units [begin, end) (vc_pieces). zeros: groups * ic zeros, at least a vector. */
+/* Computes units [begin, end) (vc_pieces). `zeros` are groups * ic zeros, at least a vector. */
 VC_INLINE void
 vc_groups(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	  const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

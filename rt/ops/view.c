@@ -1,11 +1,10 @@
 /* rt/ops/view.c - views: another geometry over the same storage, without copies
  *
- * A Geom is a geometry by value: the kernel copies its argument's, changes it, and makes the view.  Only view_strides
- * is more than bookkeeping: it decides whether a tensor's elements can be read in another shape without a copy, which
- * `view` requires and `reshape` prefers.
+ * A Geom is a geometry by value. A kernel copies its argument's geometry, changes the copy, and makes the view. Only
+ * view_strides is more than bookkeeping: it decides whether a tensor's elements can be read in another shape without a
+ * copy, which `view` requires and `reshape` prefers.
  *
- * Invariant: a result of this file shares its argument's storage, but for reshape's copy.
- */
+ * Invariant: a result of this file shares its argument's storage, except for reshape's copy. */
 #include "geom.h"
 
 /* ---- view, reshape ----------------------------------------------------------------------------------- */
@@ -39,8 +38,9 @@ rt_infer_shape(RtCx *cx, int n, int64_t *dims, int64_t numel)
 			(long long)numel);
 }
 
-/* Compares both shapes from the right.  A run of old dims that can be merged (a chunk) must have the same size as a
- * run of new dims, whose strides then follow from the chunk's innermost stride. */
+/* Computes strides for another shape. Compares both shapes from the right. A run of old dims that can be merged (a
+ * chunk) must have the same size as a run of new dims, whose strides then follow from the chunk's innermost stride.
+ * Returns false if there are no such strides. */
 static bool
 view_strides(const RtTensor *t, int n, const int64_t *dims, int64_t *strides)
 {
@@ -117,7 +117,7 @@ KERNEL(reshape_as, view(cx, in[0].u.t, in[1].u.t->ndim, in[1].u.t->dims, true, o
 
 typedef struct Dims { int n; const int64_t *at; } Dims;          /* sizes, or indices of dims */
 
-/* The shape of t with dims first .. last replaced by others. */
+/* Reshapes t: replaces dims first .. last by others. */
 static int
 reshape_range(RtCx *cx, RtTensor *t, int first, int last, Dims with, IValue *out)
 {
@@ -184,7 +184,7 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 	return reshape_range(cx, t, d, d, (Dims){ n, dims }, out);
 }
 
-/* Changes the geometry to elements of dtype `to` that are `ratio` times as wide. */
+/* Changes the geometry to elements of another dtype that are `ratio` times as wide. */
 static int
 widen_elements(RtCx *cx, Geom *g, int64_t ratio, const char *from, const char *to)
 {
@@ -243,7 +243,7 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 
 KERNEL(prim_view_as_dtype, rt_view_dtype(cx, in, out))
 
-/* ---- sizes of one --------------------------------------------------------------------------------------- */
+/* ---- sizes of 1 ----------------------------------------------------------------------------------------- */
 
 static Geom
 squeezed(const RtTensor *t)
@@ -340,7 +340,8 @@ rt_squeeze(RtCx *cx, const IValue *in, IValue *out)
 	return give(cx, in[0].u.t, &g, out);
 }
 
-/* VIEW(name, derive): the view and its form that changes self's geometry in place. */
+/* Defines the operator that makes a view, and the one that changes self's geometry in place. `derive` computes the
+ * geometry. */
 #define VIEW(name, in_place, derive) \
 	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
@@ -551,7 +552,7 @@ rt_broadcast_tensors(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- geometry by numbers --------------------------------------------------------------------------------------- */
+/* ---- geometry from numbers ------------------------------------------------------------------------------------- */
 
 static int
 as_strided_at(RtCx *cx, const IValue *in, Geom *g)

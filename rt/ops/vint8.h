@@ -2,35 +2,34 @@
  *
  *    y[m][n] = clamp(round((sum over k of (x[m][k] - x_zero) * w[n][k] + bias[n]) * scale[n]) + y_zero)
  *
- * Sums are int32, exact for at most VI_MOST products. The rest is computed in float, as in FBGEMM. Activations are NHWC
- * and unsigned; signed ones are offset by 128 (`flip`). A row of k has the window's bytes in runs. A run is a row of
- * the window if its taps are contiguous, else one tap, padded to a multiple of QUAD bytes. The image is padded by
- * x_zero.
+ * Sums are int32, exact for at most VI_MOST products. The remaining steps are computed in float, as in FBGEMM.
+ * Activations are NHWC and unsigned; signed ones are offset by 128 (`flip`). A row of k has the window's bytes in runs.
+ * A run is a row of the window if its taps are contiguous, and otherwise one tap. It is padded to a multiple of QUAD
+ * bytes. The image is padded by x_zero.
  *
  * If `sums` is set, the results are the int32 sums.
  *
- * Weights: the panels of vint8_block.h for each group, then the heavy bits of all. `start` is minus the sum of a
- * column's weights. Multiplied by x_zero, it makes zero points free.
+ * Weights: the panels of vint8_block.h for each group, then the heavy bits of all panels. `start` is minus the sum of a
+ * column's weights. Multiplied by x_zero and added to a sum, it removes the zero point at no cost.
  *
- * Depthwise: weights [tap][channel]; lanes are channels (vint8_depth.h). For AVX512-VNNI they are followed by [quad of
- * taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels.
- */
+ * Depthwise: weights are [tap][channel] and lanes are channels (vint8_depth.h). For AVX512-VNNI they are followed by
+ * [quad of taps][channel][QUAD], padded by zeros to quads of taps and to 16 channels. */
 #ifndef RT_OPS_VINT8_H
 #define RT_OPS_VINT8_H
 
 #include "vint8_block.h"
 
 typedef struct ViConv {
-	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc;        /* ic, oc: channels of a group; d: depth, 1 for an image */
+	ptrdiff_t n, d, h, w, ic, od, oh, ow, oc; /* ic, oc: number of channels of a group; d: depth, 1 for an image */
 	ptrdiff_t kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups;
 	ptrdiff_t xs, ys;        /* strides of pixels in elements */
-	ptrdiff_t part;          /* columns of a unit of work: all of a group's, or VI_PART */
+	ptrdiff_t part;          /* number of columns of a unit of work: all of a group's, or VI_PART */
 	int32_t   x_zero;        /* zero point of unsigned activations */
 	int32_t   y_zero, low, high;
 	bool      flip, sums;
 } ViConv;
 
-/* Sizes of a product: its rows are the pixels of one row of an image. */
+/* Sizes of a product. Its rows are the pixels of one row of an image. */
 #define VI_LINE { .n = 1, .d = 1, .h = 1, .od = 1, .oh = 1, .kd = 1, .kh = 1, .kw = 1, .sd = 1, .sh = 1, .sw = 1, \
 	.dd = 1, .dh = 1, .dw = 1, .groups = 1 }
 
@@ -51,11 +50,12 @@ typedef struct ViPart {
 
 /* ---- requantization ---------------------------------------------------------------------------------------------- */
 
-/* 1.5 * 2^23 and its bits. Adding it to a small number rounds that to even, and leaves the integer in the low bits. */
+/* 1.5 * 2^23 and its bits. Adding it to a small number rounds the number, ties to even, and leaves the integer in the
+ * low bits. */
 #define VI_ROUND 12582912.0f
 enum { VI_BITS = 0x4b400000 };
 
-/* Clamps f to [low, high] and rounds it. zero: the result's zero point minus VI_BITS. */
+/* Clamps f to [low, high] and rounds it. `zero` is the result's zero point minus VI_BITS. */
 VI_INLINE uint8_t
 vi_byte(float f, float low, float high, int32_t zero)
 {
@@ -138,8 +138,8 @@ vi_width(const ViConv *v)
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 VI_BEGIN
-/* Computes m <= 64 rows of a, lda bytes apart and `quads` quads long, by some columns. Elements of y are v->ys
- * apart. */
+/* Computes m <= 64 rows of a, which are lda bytes apart and `quads` quads long, by some columns. Elements of y are
+ * v->ys apart. */
 VI_SHARED void
 vi_product(const ViConv *v, ptrdiff_t m, const uint8_t *a, ptrdiff_t lda, ptrdiff_t quads, const ViPart *w, uint8_t *y)
 {
@@ -235,7 +235,8 @@ vi_is_depthwise(const ViConv *v)
 	return v->groups > 1 && v->ic == 1 && v->oc == 1;
 }
 
-/* Depthwise: number of channels in quads of taps, and number of such quads. */
+/* Returns the number of channels in quads of taps of a depthwise convolution. vi_tap_quads returns the number of such
+ * quads. */
 VI_INLINE ptrdiff_t
 vi_padded(const ViConv *v)
 {
@@ -248,7 +249,7 @@ vi_tap_quads(const ViConv *v)
 	return (vi_window(v) + VI_QUAD - 1) / VI_QUAD;
 }
 
-/* Can rows be read in place, without a copy? */
+/* Whether rows can be read in place, without a copy. */
 VI_INLINE bool
 vi_lies(const ViConv *v)
 {
@@ -271,8 +272,8 @@ vi_copy(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t n)
 		to[i] = x[i] ^ 128;
 }
 
-/* Copies a run, taps [0, taps) of a row of the image from column ix on, and pads it. x: the group's first channel in
- * column 0. Null if the row is outside the image. Returns the end of the copy. */
+/* Copies a run of taps [0, taps) of a row of the image from column ix on, and pads it. x is the group's first channel
+ * in column 0. It is null if the row is outside of the image. Returns the end of the copy. */
 VI_INLINE uint8_t *
 vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrdiff_t taps)
 {
@@ -293,7 +294,7 @@ vi_gather_run(const ViConv *v, uint8_t *to, const uint8_t *x, ptrdiff_t ix, ptrd
 	return next;
 }
 
-/* coordinates of a pixel of the result */
+/* Coordinates of a pixel of the result. */
 typedef struct ViPixel { ptrdiff_t image, z, y, x; } ViPixel;
 
 VI_INLINE ViPixel
@@ -337,9 +338,9 @@ vi_gather(const ViConv *v, ViPixel p, const uint8_t *x, uint8_t *to)
 		}
 }
 
-enum { VI_CHUNK = 48 };          /* rows of a unit of work */
+enum { VI_CHUNK = 48 };          /* number of rows of a unit of work */
 
-/* Bytes of scratch memory that a unit needs. */
+/* Returns the number of bytes of scratch memory that a unit needs. */
 VI_INLINE int64_t
 vi_scratch(const ViConv *v)
 {
@@ -348,7 +349,7 @@ vi_scratch(const ViConv *v)
 
 enum { VI_PART = 4 * VI_COLUMNS };
 
-/* Should threads divide columns? Yes if there are few rows, and they are read in place. */
+/* Whether threads divide columns. They do if there are few rows, and these are read in place. */
 VI_INLINE bool
 vi_divides(const ViConv *v)
 {
@@ -363,7 +364,7 @@ vi_units(const ViConv *v)
 	return (m + VI_CHUNK - 1) / VI_CHUNK * ((v->oc + v->part - 1) / v->part) * v->groups;
 }
 
-/* Computes units [begin, end): some columns of some rows of a group. */
+/* Computes units [begin, end). A unit is some columns of some rows of a group. */
 VI_SHARED void
 vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViWeights *w, uint8_t *y, uint8_t *scratch)
 {
@@ -418,7 +419,7 @@ vi_packed(const ViConv *v)
 	       v->groups * vi_columns(v) / VI_COLUMNS * vi_bits(vi_quads(v));
 }
 
-/* Is there a column of the quad with a pair of weights whose products may exceed 16 bits? */
+/* Whether any column of the quad has a pair of weights whose products may exceed 16 bits. */
 VI_INLINE bool
 vi_is_heavy(const int8_t *quad)
 {
@@ -433,7 +434,7 @@ vi_is_heavy(const int8_t *quad)
 	return heavy;
 }
 
-/* Sets the bits of heavy quads, which are behind the panels and all zero before. */
+/* Sets the bits of heavy quads. They are behind the panels and must be zero before. */
 VI_INLINE void
 vi_mark_heavy(const ViConv *v, int8_t *panels)
 {

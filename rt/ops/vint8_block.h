@@ -1,14 +1,14 @@
 /* rt/ops/vint8_block.h - sums of products of 8-bit integers in registers: rows of bytes by panels of columns
  *
- * Rows of x are unsigned bytes, a multiple of QUAD of them. Weights: panels of COLUMNS output channels,
+ * Rows of x are unsigned bytes, a multiple of QUAD of them. Weights are panels of COLUMNS output channels,
  * [panel][quad][COLUMNS][QUAD]. One instruction of AVX512-VNNI, or of ARM's dot product, multiplies a quad of each
- * column. Without it, pmaddubsw and pmaddwd are used if no pair of products exceeds 16 bits. Else two instructions
- * multiply pairs of 16-bit numbers, or NEON bytes. NEON's bytes are signed, so activations are 128 less in registers.
+ * column. Without these, pmaddubsw and pmaddwd are used if no pair of products exceeds 16 bits. Otherwise two
+ * instructions multiply pairs of 16-bit numbers, or, on NEON, bytes. NEON's bytes are signed, so 128 is subtracted from
+ * activations in registers.
  *
  * No pair exceeds 16 bits if activations are below 128, or if the positive weights of each pair add up to at most 128
  * and the negative ones to at least -128. Quads of a panel with any other pair are heavy. Behind all panels, each panel
- * has a bit for each quad, in words of 64, that is set for heavy quads.
- */
+ * has a bit for each quad, in words of 64, that is set for heavy quads. */
 #ifndef RT_OPS_VINT8_BLOCK_H
 #define RT_OPS_VINT8_BLOCK_H
 
@@ -36,8 +36,8 @@
 #define VI_UNROLL
 #endif
 
-/* Between these, gcc keeps the instructions of a register block in the order of the source: rescheduled, it does not
- * fit in the registers. */
+/* Between VI_BEGIN and VI_END, gcc keeps the instructions of a register block in the order of the source. Rescheduled,
+ * the block does not fit in the registers. */
 #if defined __ARM_FEATURE_DOTPROD && defined __GNUC__ && !defined __clang__
 #define VI_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-schedule-insns\")")
 #define VI_END _Pragma("GCC pop_options")
@@ -48,7 +48,7 @@
 
 enum {
 	VI_COLUMNS = 16, VI_QUAD = 4, VI_PANEL = VI_COLUMNS * VI_QUAD,
-	VI_MOST = 1 << 16,       /* most products of a sum */
+	VI_MOST = 1 << 16,       /* largest number of products in a sum */
 #if defined __ARM_NEON && !defined __TINYC__
 	VI_LESS = 128,           /* offset subtracted from activations in sums */
 #else
@@ -112,7 +112,7 @@ enum { VI_ROWS = 2, VI_PANELS = 1, VI_VECTORS = 4, VI_PARTS = 2 };
 enum { VI_ROWS = 4, VI_PANELS = 1 };
 #endif
 
-enum { VI_WORD = 8 };            /* bytes of a word of heavy bits */
+enum { VI_WORD = 8 };            /* number of bytes of a word of heavy bits */
 
 /* Returns the number of bytes of a panel's heavy bits. */
 VI_INLINE ptrdiff_t
@@ -121,7 +121,8 @@ vi_bits(ptrdiff_t quads)
 	return (quads + 63) / 64 * VI_WORD;
 }
 
-/* Returns the heavy bits of the panel that begins at column col. columns: number of columns in all groups' panels. */
+/* Returns the heavy bits of the panel that begins at column col. `columns` is the number of columns in all groups'
+ * panels. */
 VI_INLINE const int8_t *
 vi_heavy(const int8_t *panels, ptrdiff_t columns, ptrdiff_t quads, ptrdiff_t col)
 {
@@ -144,7 +145,7 @@ vi_quad(const uint8_t *a)
 /* Adds the products of pairs of 16-bit numbers. */
 #define VI_ADD_PAIRS(sum, a, b) VI_ADD(sum, VI_PAIRS(a, b))
 
-/* Adds the products of quads: by one instruction, or by two, of which the first has 16 bits for each sum of two
+/* Adds the products of quads. Uses one instruction, or two, of which the first has 16 bits for each sum of two
  * products. */
 #ifdef VI_DOTS
 #define VI_QUADS(sum, a, b) VI_DOTS(sum, a, b)
@@ -165,7 +166,7 @@ vi_pair_sums(ViV a)
 #endif
 
 #ifdef VI_QUADS
-/* Adds the products of a quad of some rows of x. b: the quad of the first panel; panels are pitch bytes apart. */
+/* Adds the products of a quad of some rows of x. b is the quad of the first panel; panels are `pitch` bytes apart. */
 VI_INLINE void
 vi_add_quad(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t pitch, ViV *sum)
 {
@@ -188,7 +189,7 @@ vi_add_quad(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t
 #endif
 
 #ifndef VI_DOTS
-/* The same by products of 16-bit numbers. */
+/* Adds the same products as products of 16-bit numbers. */
 VI_INLINE void
 vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t pitch, ViV *sum)
 {
@@ -209,7 +210,7 @@ vi_add_pairs(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_
 #endif
 
 #if defined VI_QUADS && !defined VI_DOTS
-/* Adds all quads. Those that are heavy in one of the panels use products of 16-bit numbers. */
+/* Adds all quads. Quads that are heavy in one of the panels use products of 16-bit numbers. */
 VI_INLINE void
 vi_add_mixed(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads,
 	     const int8_t *heavy, ViV *sum)
@@ -255,8 +256,8 @@ vi_write(int rows, int vectors, const ViV *sum, int32_t *to)
 			       &sum[i * vectors + j], sizeof(ViV));
 }
 
-/* Computes sum[row][panel] of `quads` quads in registers, and stores it to `to`, with rows VI_PANELS panels apart.
- * heavy: the first panel's bits if a row may have bytes of 128 or more, else null. Each branch has its own
+/* Computes sum[row][panel] of `quads` quads in registers, and stores it in `to`, with rows VI_PANELS panels apart.
+ * heavy: the first panel's bits if a row may have bytes of 128 or more; otherwise null. Each branch has its own
  * accumulators, because gcc would keep shared ones in memory. */
 VI_INLINE void
 vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t quads, const int8_t *heavy,
@@ -288,7 +289,7 @@ vi_block(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b,
 
 #elif defined __ARM_NEON && !defined __TINYC__
 
-/* Converts bytes of x to signed bytes, 128 less. */
+/* Converts bytes of x to signed bytes by subtracting 128. */
 VI_INLINE int8x16_t
 vi_signed(uint8x16_t x)
 {
@@ -297,7 +298,7 @@ vi_signed(uint8x16_t x)
 
 #ifdef __ARM_FEATURE_DOTPROD
 
-/* Adds the products of four quads of w by quad `lane` of x. */
+/* Adds the products of four quads of w with quad `lane` of x. */
 VI_INLINE int32x4_t
 vi_dots(int32x4_t sum, int8x16_t w, int8x16_t x, int lane)
 {
@@ -309,7 +310,7 @@ vi_dots(int32x4_t sum, int8x16_t w, int8x16_t x, int lane)
 	}
 }
 
-/* Adds quads [k, k + n), n at most 4. */
+/* Adds quads [k, k + n), where n is at most 4. */
 VI_INLINE void
 vi_add_quads(int rows, const uint8_t *a, ptrdiff_t lda, const int8_t *b, ptrdiff_t k, int n, int32x4_t *sum)
 {
@@ -430,7 +431,7 @@ vi_blocks(int rows, int panels, const uint8_t *a, ptrdiff_t lda, const int8_t *b
 	}
 }
 
-/* Returns the number of rows of the next block, when `left` are left. */
+/* Returns the number of rows of the next block, if `left` rows are left. */
 VI_INLINE int
 vi_rows(ptrdiff_t left)
 {
@@ -438,7 +439,7 @@ vi_rows(ptrdiff_t left)
 }
 
 #if defined VI_QUADS && !defined VI_DOTS
-/* Returns a bit mask of the m <= 64 rows, n bytes long, that have a byte of 128 or more. There are few if the
+/* Returns a bit mask of those of the m <= 64 rows, n bytes long, that have a byte of 128 or more. Few have one if the
  * observer kept a bit free (reduce_range). */
 VI_INLINE uint64_t
 vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
@@ -462,7 +463,7 @@ vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 VI_INLINE uint64_t
 vi_wide_rows(ptrdiff_t m, const uint8_t *x, ptrdiff_t lda, ptrdiff_t n)
 {
-	(void)m, (void)x, (void)lda, (void)n;    /* bytes of 128 and more need no other instructions */
+	(void)m, (void)x, (void)lda, (void)n;    /* no instruction depends on bytes of 128 and more */
 	return 0;
 }
 #endif

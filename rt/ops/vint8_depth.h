@@ -10,7 +10,8 @@
 
 enum { VI_LANES = 64 };
 
-/* Sets [*from, *to) to the taps that are inside [0, size). at: position of the first tap. step: dilation. */
+/* Sets [*from, *to) to the taps that are inside of [0, size). `at` is the position of the first tap, `step` the
+ * dilation. */
 VI_INLINE void
 vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -19,7 +20,7 @@ vi_inside(ptrdiff_t at, ptrdiff_t step, ptrdiff_t taps, ptrdiff_t size, ptrdiff_
 	*to = *to < taps ? *to : taps;
 }
 
-/* Adds a plane of the window's taps for n <= VI_LANES channels of a pixel. x: the plane. w: weights of its first
+/* Adds a plane of the window's taps for n <= VI_LANES channels of a pixel. x is the plane, w the weights of its first
  * tap. */
 VI_INLINE void
 vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
@@ -41,7 +42,7 @@ vi_taps(const ViConv *v, ptrdiff_t n, ptrdiff_t oy, ptrdiff_t ox, const uint8_t 
 		}
 }
 
-/* Adds all planes. x: the image. row: row of the result. */
+/* Adds all planes. x is the image, `row` the row of the result. */
 VI_INLINE void
 vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t *x, const int8_t *w,
 	  int32_t *restrict sum)
@@ -65,9 +66,10 @@ vi_planes(const ViConv *v, ptrdiff_t n, int64_t row, ptrdiff_t ox, const uint8_t
 #if defined VI_TAPS_BY_QUADS || defined VI_TAPS_BY_PAIRS
 
 #define VI_ADDRESSES
-enum { VI_TAPS = 128 };          /* most taps of a window whose addresses are kept */
+enum { VI_TAPS = 128 };          /* largest number of taps of a window whose addresses are kept */
 
-/* Computes the addresses of a pixel's taps in channel 0, null if outside, padded to whole quads. x: the image. */
+/* Computes the addresses of a pixel's taps in channel 0, padded to whole quads. A tap outside is null. x is the
+ * image. */
 VI_INLINE void
 vi_addresses(const ViConv *v, int64_t row, ptrdiff_t ox, const uint8_t *x, const uint8_t **tap)
 {

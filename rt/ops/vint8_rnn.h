@@ -9,8 +9,8 @@
 #include "vint8.h"
 #include "vrnn.h"
 
-/* A step without float panels. w: panels gate by gate, start and scale by column of all gates. bytes: room for the
- * quantized rows of the state, each rounded up to whole quads. */
+/* A step without float panels. w has panels gate by gate; start and scale are by column of all gates. bytes has room
+ * for the quantized rows of the state, each rounded up to whole quads. */
 typedef struct ViStep {
 	const VnStep    *s;
 	const ViWeights *w;
@@ -18,7 +18,7 @@ typedef struct ViStep {
 	uint8_t         *bytes;
 } ViStep;
 
-enum { VI_SIDE = 16 };           /* number of extremes computed side by side */
+enum { VI_SIDE = 16 };           /* number of extremes that are computed side by side */
 
 /* Sets the range of the state, extended to include 0. NaN is skipped. */
 VI_INLINE void
@@ -43,7 +43,7 @@ vi_range(const VnStep *s, float *least, float *most)
 	*most = high[0];
 }
 
-/* Quantizes the state to rows lda bytes apart. Returns scale and zero point. */
+/* Quantizes the state to rows that are lda bytes apart. Returns scale and zero point. */
 VI_INLINE TAffine
 vi_bytes(const ViStep *t, ptrdiff_t lda)
 {

@@ -33,15 +33,15 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Boxes sorted by left side, rounded to float if the operator is.  reach: the rightmost side so far.  whole: a
- * coordinate is NaN, so ranges are not narrowed. */
+/* Boxes sorted by left side. Coordinates are rounded to float if the operator's are. reach: the rightmost side so far.
+ * whole: whether a coordinate is NaN, so that ranges are not narrowed. */
 typedef struct Boxes {
 	float *x1, *y1, *x2, *y2, *area, *reach;
 	int64_t n;
 	bool whole;
 } Boxes;
 
-enum { BOXES = 6, TOGETHER = 256 };      /* number of arrays; boxes that are compared with one box together */
+enum { BOXES = 6, TOGETHER = 256 };    /* number of arrays; number of boxes that are compared with one box at a time */
 
 static void
 take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes *b)
@@ -60,7 +60,7 @@ take_boxes(const double *box, const int64_t *order, int64_t n, float *at, Boxes 
 	}
 }
 
-/* Returns the index of the first of n ascending numbers that is greater than x, or at least x if `from`. */
+/* Returns the index of the first of n ascending numbers that is greater than x; with `from`, that is at least x. */
 static int64_t
 first_above(const float *sorted, int64_t n, float x, bool from)
 {
@@ -77,7 +77,7 @@ first_above(const float *sorted, int64_t n, float x, bool from)
 	return low;
 }
 
-/* Computes the areas that box i shares with boxes [from, to). Returns whether any is not 0. */
+/* Computes the areas that box i shares with boxes [from, to). Returns whether any area is not 0. */
 static bool
 shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 {
@@ -95,8 +95,9 @@ shared_areas(const Boxes *b, int64_t i, int64_t from, int64_t to, float *both)
 	return any;
 }
 
-/* Marks the boxes whose overlap with box i exceeds the threshold, also box i itself and boxes that were kept before.
- * Boxes that share nothing have an overlap of 0, or NaN without area, which exceeds no threshold from 0 on. */
+/* Marks the boxes whose overlap with box i exceeds the threshold. This includes box i itself and boxes that were kept
+ * before. Boxes that share nothing have an overlap of 0, or NaN if both have no area. Neither exceeds a threshold >=
+ * 0. */
 static void
 suppress(const Boxes *b, int64_t i, double threshold, uint8_t *gone)
 {
@@ -114,7 +115,8 @@ suppress(const Boxes *b, int64_t i, double threshold, uint8_t *gone)
 	}
 }
 
-/* Sorts n boxes by their left sides. order: indices of boxes. place: index of each box in order. */
+/* Sorts n boxes by their left sides. Sets order to the indices of the boxes, and place to the index of each box in
+ * order. */
 static void
 by_left(const double *box, int64_t n, int64_t *key, int64_t *order, int64_t *place)
 {
@@ -266,24 +268,24 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
-/* One of the four kinds of pooling. */
+/* One of the four kinds of region pooling. */
 typedef struct PoolKind {
 	const char *name;
 	bool  by_position;             /* whether each bin has its own channels */
-	bool  places;                  /* whether there is a second result: argmax or channel_mapping */
+	bool  places;                  /* whether there is a second result, argmax or channel_mapping */
 	bool  samples;                 /* whether in[5] is the number of sampling points along a bin */
 	void (*range)(void *pool, int64_t begin, int64_t end);
 } PoolKind;
 
 typedef struct Pool {
 	int64_t n, c, h, w;            /* sizes of the input */
-	int64_t rois, ph, pw, co;      /* co: channels of the result */
+	int64_t rois, ph, pw, co;      /* co: number of channels of the result */
 	double  scale;
-	int64_t ratio;                 /* sampling points along a bin; 0 for one per element */
-	bool    aligned, single;       /* single: the operator rounds to float */
+	int64_t ratio;                 /* number of sampling points along a bin; 0 for one per element */
+	bool    aligned, single;       /* single: whether the operator rounds to float */
 	const double *x, *roi;
 	double  *y;
-	int64_t *index;                /* argmax or channel_mapping, with y's shape; or null */
+	int64_t *index;                /* argmax or channel_mapping, with y's shape; null if there is none */
 } Pool;
 
 static int
@@ -363,7 +365,7 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	if (pool_begin(cx, kind, in, rt_numel(r), &p))
 		return RT_ERROR;
 	p.ratio = kind->samples ? in[5].u.i : 0;
-	if (p.rois && p.co)                      /* otherwise there may be any number of bins */
+	if (p.rois && p.co)                      /* if they are 0, there may be any number of bins */
 		rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), kind->range, &p);
 	return pool_end(cx, &p, r, at);
 }
@@ -373,7 +375,8 @@ pool_regions(RtCx *cx, const PoolKind *kind, const IValue *in, IValue *out)
 	((1 - (T)dv) * (1 - (T)du) * (T)x[v0 * w + u0] + (1 - (T)dv) * (T)du * (T)x[v0 * w + u1] + \
 	 (T)dv * (1 - (T)du) * (T)x[v1 * w + u0] + (T)dv * (T)du * (T)x[v1 * w + u1])
 
-/* Returns the bilinear sample of x at (v, u). It is 0 more than a pixel outside; nearer coordinates are clamped. */
+/* Returns the bilinear sample of x at (v, u). It is 0 more than a pixel outside of the image; nearer coordinates are
+ * clamped. */
 static double
 sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 {
@@ -408,8 +411,8 @@ to_single(bool single, double v)
 	return single ? (float)v : v;
 }
 
-/* Computes a region. Coordinates are rounded to float where the float operator rounds them: ceil below and all
- * weights depend on it. */
+/* Computes a region. Coordinates are rounded to float where the float operator rounds them, because the ceil below and
+ * all weights depend on it. */
 static Region
 region(const Pool *p, const double *roi)
 {
@@ -430,7 +433,7 @@ region(const Pool *p, const double *roi)
 	return g;
 }
 
-/* Returns the coordinate of sampling point k of n in bin i; bins begin at `first`. */
+/* Returns the coordinate of sampling point k of n in bin i. Bins begin at `first`. */
 static double
 sample_coordinate(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
 {
@@ -491,7 +494,7 @@ clamp_to(double v, int64_t n)
 	return v < 0 ? 0 : v > (double)n ? n : (int64_t)v;
 }
 
-/* Maxima over bins of whole elements: [floor(i bin), ceil((i + 1) bin)) from the region's first. */
+/* Computes maxima over bins of whole elements: [floor(i bin), ceil((i + 1) bin)) from the region's first element. */
 static void
 max_range(void *arg, int64_t begin, int64_t end)
 {
@@ -531,7 +534,7 @@ rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 	return pool_regions(cx, &kind, in, out);
 }
 
-/* Means over bins of whole elements. As in torchvision, the last row and column belong to no bin. */
+/* Computes means over bins of whole elements. As in torchvision, the last row and column belong to no bin. */
 static void
 mean_range(void *arg, int64_t begin, int64_t end)
 {
@@ -570,12 +573,12 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- roi_align --------------------------------------------------------------------------------------------------- */
 
-enum { ALIGN_PARTS = 16 };             /* most parts of the regions */
+enum { ALIGN_PARTS = 16 };             /* largest number of parts into which the regions are divided */
 
 typedef struct Align {
 	RoiBins bins;
 	bool    single;
-	int64_t rois, parts, room;             /* room: bytes of scratch memory of each part */
+	int64_t rois, parts, room;             /* room: number of bytes of scratch memory of each part */
 	const char *x, *roi;
 	char   *y, *rooms;
 } Align;
@@ -597,7 +600,7 @@ roi_range(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Raises unless the batch index of each region is in range. */
+/* Raises an error unless the batch index of each region is in range. */
 static int
 check_images(RtCx *cx, const Align *a)
 {
@@ -672,13 +675,13 @@ rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
 
-enum { DEFORM_POINTS = 64 };           /* points that are located together */
+enum { DEFORM_POINTS = 64 };           /* number of points that are located together */
 
 typedef struct Deform {
-	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
+	int64_t c, h, w, kh, kw, ho, wo;           /* c: number of channels of the input */
 	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups;
 	RtDtype ct;                                /* compute type, float or double */
-	const void *x, *offset, *mask;             /* tensors of one sample; mask may be null */
+	const void *x, *offset, *mask;             /* tensors of one sample; mask is null if there is none */
 	void   *column;                            /* (c kh kw, ho wo) */
 } Deform;
 
@@ -730,7 +733,8 @@ check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, co
 	return RT_OK;
 }
 
-/* Computes one sample: the columns of all taps, then a product for each group. oc: output channels of a group. */
+/* Computes one sample: the columns of all taps, then a product for each group. oc is the number of output channels of a
+ * group. */
 static int
 deform_sample(RtCx *cx, Deform *d, const char *w, int64_t oc, char *y)
 {

@@ -1,9 +1,8 @@
 /* rt/ops/vlanes.h - convolutions of generated kernels with few output channels
  *
- * In panels many lanes would be unused. Here lanes are channels of the input: each channel of each output pixel has a
- * vector of partial sums, which are added up at the end. Activations are NHWC, with at least a vector of channels;
- * weights are [oc][tap][ic].
- */
+ * In panels, many lanes would be unused. Here lanes are channels of the input: each channel of each output pixel has a
+ * vector of partial sums, which are added up at the end. Activations are NHWC, with at least a vector of channels.
+ * Weights are [oc][tap][ic]. */
 #ifndef RT_OPS_VLANES_H
 #define RT_OPS_VLANES_H
 
@@ -12,8 +11,8 @@
 #if VC_FLOATS > 1
 
 enum {
-	VC_LANES_MOST = 4,                              /* most output channels */
-	VC_LANES_SUMS = VC_FLOATS == 16 ? 24 : 12  /* accumulators that fit in registers */
+	VC_LANES_MOST = 4,                              /* largest number of output channels */
+	VC_LANES_SUMS = VC_FLOATS == 16 ? 24 : 12  /* number of accumulators that fit in registers */
 };
 #define VC_LANES_ROWS(oc) (VC_LANES_SUMS / (oc) < VC_MR ? VC_LANES_SUMS / (oc) : VC_MR)
 
@@ -24,8 +23,8 @@ vc_lanes_kept(const float *x, VcMask keep)
 	return (VcV)((VcMask)*(const VcV *)x & keep);
 }
 
-/* Adds the vectors at k of mr runs, whose addresses are in a, times those of the weights. each: stride of output
- * channels. */
+/* Adds the products of the weights and the vectors at k of mr runs, whose addresses are in a. `each` is the stride of
+ * output channels. */
 VC_INLINE void
 vc_lanes_step(int mr, int oc, ptrdiff_t k, VcMask keep, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
@@ -44,7 +43,7 @@ vc_lanes_step(int mr, int oc, ptrdiff_t k, VcMask keep, const float *const *a, c
 	}
 }
 
-/* Adds runs of n floats, at least a vector. The last vector overlaps the one before. */
+/* Adds runs of n floats, where n is at least a vector. The last vector overlaps the one before. */
 VC_INLINE void
 vc_lanes_add(int mr, int oc, ptrdiff_t n, const float *const *a, const float *w, ptrdiff_t each, VcV *sum)
 {
@@ -62,7 +61,7 @@ vc_lanes_add(int mr, int oc, ptrdiff_t n, const float *const *a, const float *w,
 	}
 }
 
-/* Computes mr pixels from *at on, and moves *at past them. */
+/* Computes mr pixels from *at on, and moves *at behind them. */
 VC_INLINE void
 vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	      const float *zeros)
@@ -99,7 +98,7 @@ vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, co
 	}
 }
 
-/* Function that computes pixels [first, last). */
+/* A function that computes pixels [first, last). */
 typedef void VcLanes(const VcConv *v, ptrdiff_t first, ptrdiff_t last, const float *x, const float *w,
 		     const float *bias, float *y, const float *zeros);
 
@@ -128,7 +127,8 @@ vc_lanes(ptrdiff_t n)
 	return n == 1 ? vc_lanes_1 : n == 2 ? vc_lanes_2 : n == 3 ? vc_lanes_3 : vc_lanes_4;
 }
 
-/* Computes units of `step` pixels. zeros: ic zeros. More than four channels of a group are computed in equal parts. */
+/* Computes units of `step` pixels. `zeros` are ic zeros. More than four channels of a group are computed in equal
+ * parts. */
 VC_INLINE void
 vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
 	      const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

@@ -1,12 +1,11 @@
-/* rt/ops/vmath.h - functions of tmath.h in generated kernels: free of branches, so that loops of them vectorize
+/* rt/ops/vmath.h - functions of tmath.h in generated kernels, without branches, so that loops over them vectorize
  *
- * v_expf is of float, v_exp of double (vmath_double.h). A file that includes tmath.h first, as emitted C and map.c do,
- * calls these by the names there, exp(x) and t_gelu(x). With V_EAGER, functions of double are libm's. Without tmath.h
- * there are only the v_ names.
+ * v_expf is for float, v_exp for double (vmath_double.h). A file that includes tmath.h first, as emitted C and map.c
+ * do, calls these functions by the names there: exp(x), t_gelu(x). With V_EAGER, functions of double are libm's.
+ * Without tmath.h there are only the v_ names.
  *
  * Results are within 4 ulp of libm's in double (tests/kern/math.c), most within 2. The methods are Cephes's and Norbert
- * Juffa's minimax polynomials. NaN, infinities and denormals have correct results.
- */
+ * Juffa's minimax polynomials. NaN, infinities and denormals have correct results. */
 #ifndef RT_OPS_VMATH_H
 #define RT_OPS_VMATH_H
 
@@ -23,15 +22,15 @@
 
 #if defined __GNUC__ && !defined __TINYC__ && !defined __CUDACC__
 
-/* A call that is not inlined would keep a loop from vectorizing. */
+/* A call that is not inlined would keep a loop from being vectorized. */
 #define V_INLINE static inline __attribute__((always_inline))
 
-/* ---- functions that are fast for near arguments
+/* functions with a fast path for arguments of small magnitude
  *
- * Sines, tangents and remainders have a fast form for near arguments, those that are not too large. In a loop that
- * declares V_NEAR(far), they compute only that form, and set `far` if an argument is not near. Elsewhere v_far is null,
- * and they call libm for such arguments. So a loop of them first runs without stores, to set `far`, and then again in
- * one form or the other. A near argument has the same bits in both. */
+ * Sines, tangents and remainders have a fast form for near arguments, which are those that are not too large. In a loop
+ * that declares V_NEAR(far), they compute only that form, and set `far` if an argument is not near. Elsewhere v_far is
+ * null, and they call libm for such arguments. So a loop over them first runs without stores, to set `far`, and then
+ * again in one form or the other. A near argument has the same bits in both forms. */
 #define V_NEAR(far) \
 	_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") \
 	int32_t *const v_far = &(far); (void)v_far; \
@@ -39,7 +38,7 @@
 
 static int32_t *const v_far __attribute__((unused)) = 0;
 
-/* Notes in *far that an argument is far. If `far` is null, returns whether to call libm. */
+/* Sets *far if an argument is far. If `far` is null, returns whether to call libm. */
 V_INLINE bool
 v_is_far(int32_t is, int32_t *far)
 {
@@ -48,7 +47,7 @@ v_is_far(int32_t is, int32_t *far)
 	return !far && is;
 }
 
-/* V_FAR: every argument counts as far, since the processor lacks the instructions of the fast forms. */
+/* V_FAR: whether every argument counts as far, because the processor lacks the instructions of the fast forms. */
 #if defined __FMA__ || defined __FP_FAST_FMAF
 enum { V_FMA = true, V_FAR = false };
 #elif defined __SSE2__ || defined __aarch64__
@@ -83,21 +82,21 @@ v_abs(float x)
 	return v_bits(v_int(x) & 0x7fffffff);
 }
 
-/* x where the mask is -1, y where it is 0 */
+/* x where the mask is -1, y where it is 0. */
 V_INLINE float
 v_pick(int32_t mask, float x, float y)
 {
 	return v_bits((v_int(x) & mask) | (v_int(y) & ~mask));
 }
 
-/* Gives `size`, which is not negative, the sign of x. */
+/* Returns `size`, which is not negative, with the sign of x. */
 V_INLINE float
 v_signed(float size, float x)
 {
 	return v_bits(v_int(size) | (v_int(x) & ~0x7fffffff));
 }
 
-/* exp(r) - 1 - r for r in [-ln2/2, ln2/2] */
+/* exp(r) - 1 - r for r in [-ln2/2, ln2/2]. */
 V_INLINE float
 v_exp_rest(float r)
 {
@@ -117,7 +116,7 @@ v_exp_reduced(float c, float *power)
 	return (c - n * 0.693359375f) + n * 2.12194440e-4f;
 }
 
-/* Returns exp(c) / 2^n. n: as in v_exp_reduced. */
+/* Returns exp(c) / 2^n, where n is as in v_exp_reduced. */
 V_INLINE float
 v_exp_part(float c, float *power)
 {
@@ -126,7 +125,8 @@ v_exp_part(float c, float *power)
 	return v_exp_rest(r) + (r + 1.0f);
 }
 
-/* Returns p times 2^n, n in the last bits of k. Scales in two steps, which reach denormals and the largest numbers. */
+/* Returns p times 2^n, where n is in the last bits of k. Scales in two steps, which reach denormals and the largest
+ * numbers. */
 V_INLINE float
 v_scaled(float p, float k)
 {
@@ -135,7 +135,7 @@ v_scaled(float p, float k)
 	return p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
 }
 
-/* Clamps x to [-most, most]. most: bits of a float. */
+/* Clamps x to [-most, most], where `most` has the bits of a float. */
 V_INLINE float
 v_at_most(float x, int32_t most)
 {
@@ -144,8 +144,8 @@ v_at_most(float x, int32_t most)
 	return v_bits((b & ~0x7fffffff) | (size < most ? size : most));
 }
 
-/* Returns r, or NaN if x is NaN. NaN and out-of-range numbers are found by their bits: gcc compiles comparisons of
- * floats to branches, and repeats the following code in each. */
+/* Returns r, or NaN if x is NaN. NaN and out-of-range numbers are found by their bits, because gcc compiles comparisons
+ * of floats to branches, and repeats the following code in each. */
 V_INLINE float
 v_unless_nan(float r, float x)
 {
@@ -156,7 +156,7 @@ V_INLINE float
 v_expf(float x)
 {
 	float k;
-	const float p = v_exp_part(v_at_most(x, 0x42d00000), &k);              /* 104 */
+	const float p = v_exp_part(v_at_most(x, 0x42d00000), &k);              /* bits of 104 */
 
 	return v_unless_nan(v_scaled(p, k), x);
 }
@@ -164,7 +164,7 @@ v_expf(float x)
 V_INLINE float
 v_exp2f(float x)
 {
-	const float c = v_at_most(x, 0x43180000), k = c + 12582912.0f;         /* 152 */
+	const float c = v_at_most(x, 0x43180000), k = c + 12582912.0f;         /* bits of 152 */
 	const float r = (c - (k - 12582912.0f)) * 0.693147181f;
 
 	return v_unless_nan(v_scaled(v_exp_rest(r) + (r + 1.0f), k), x);
@@ -185,12 +185,12 @@ v_powf(float x, float y)
 	return v_pick(one, 1.0f, v_bits((v_int(r) ^ (below & odd & ~0x7fffffff)) | (none & 0x7fc00000)));
 }
 
-/* Computes exp(r) 2^n - 1 as (exp(r) - 1) 2^n + (2^n - 1). Both terms are halved, since 2^128 overflows. Below -30
+/* Computes exp(r) 2^n - 1 as (exp(r) - 1) 2^n + (2^n - 1). Both terms are halved, because 2^128 overflows. Below -30
  * the result is -1. */
 V_INLINE float
 v_expm1f(float x)
 {
-	const float c = v_at_most(x, v_int(x) < 0 ? 0x41f00000 : 0x42b20000);  /* 30, 89 */
+	const float c = v_at_most(x, v_int(x) < 0 ? 0x41f00000 : 0x42b20000);  /* bits of 30 and 89 */
 	float k;
 	const float r = v_exp_reduced(c, &k), half = v_bits((v_int(k) - 0x4b400000 + 126) << 23);
 	const float m = ((v_exp_rest(r) + r) * half + (half - 0.5f)) * 2.0f;
@@ -198,33 +198,33 @@ v_expm1f(float x)
 	return v_unless_nan(v_signed(v_abs(m), x), x);
 }
 
-/* exp(x) for x <= 0 or NaN; 0 below -87 */
+/* exp(x) for x <= 0 or NaN; 0 below -87. */
 V_INLINE float
 v_exp_normalf(float x)
 {
-	const int32_t kept = -((v_int(x) & 0x7fffffff) <= 0x42ae0000);         /* 87 */
+	const int32_t kept = -((v_int(x) & 0x7fffffff) <= 0x42ae0000);         /* bits of 87 */
 	float k;
 	const float p = v_exp_part(v_at_most(x, 0x42ae0000), &k);
 
 	return v_unless_nan(v_bits((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & kept), x);
 }
 
-/* exp(x) where the result is added to 1: at least 1e-38, infinity above 1e38. Undefined for NaN. */
+/* exp(x) for results that are added to 1: at least 1e-38, infinity above 1e38. Undefined for NaN. */
 V_INLINE float
 v_exp_near(float x)
 {
-	const int32_t large = -(v_int(x) > 0x42aea8f6);                        /* 87.33 */
+	const int32_t large = -(v_int(x) > 0x42aea8f6);                        /* bits of 87.33 */
 	float k;
 	const float p = v_exp_part(v_at_most(x, 0x42aea8f6), &k);
 
 	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
-/* -m / (m + 2) with m = exp(-2 |x|) - 1, which keeps nearly the precision of its parts for small x, too */
+/* tanh as -m / (m + 2), where m = exp(-2 |x|) - 1. Keeps nearly the precision of its parts for small x, too. */
 V_INLINE float
 v_tanhf(float x)
 {
-	const float a = v_abs(v_at_most(x, 0x41280000));                       /* 10.5: tanh is 1 from 9.02 on */
+	const float a = v_abs(v_at_most(x, 0x41280000));    /* bits of 10.5: tanh is 1 from 9.02 on */
 	float k;
 	const float r = v_exp_reduced(-2 * a, &k), power = v_bits((int32_t)((uint32_t)v_int(k) << 23) + 0x3f800000);
 	const float m = (v_exp_rest(r) + r) * power + (power - 1.0f);
@@ -232,8 +232,8 @@ v_tanhf(float x)
 	return v_unless_nan(v_signed(v_abs(m / (m + 2.0f)), x), x);
 }
 
-/* The logarithm of x = m 2^e to some base: log(m) times by = 1 / log(base), plus e times high + low = log 2 to that
- * base. high has few bits. */
+/* The logarithm of x = m 2^e to some base: log(m) times `by` = 1 / log(base), plus e times high + low = log 2 to that
+ * base. `high` has few bits. */
 V_INLINE float
 v_log_by(float x, float by, float high, float low)
 {
@@ -268,7 +268,7 @@ v_log10f(float x)
 	return v_log_by(x, 0.434294482f, 3.0102920532e-01f, 7.9034151668e-07f);
 }
 
-/* log(1 + x), corrected by the rounding error of the sum */
+/* log(1 + x), corrected by the rounding error of the sum. */
 V_INLINE float
 v_log1pf(float x)
 {
@@ -278,7 +278,7 @@ v_log1pf(float x)
 	return x == 0 ? x : r;                                   /* keeps -0 */
 }
 
-/* log(1 + e) for e in [0, 1], or NaN: 2 atanh(e / (2 + e)), a polynomial fitted to 4e-9 */
+/* log(1 + e) for e in [0, 1], or NaN: 2 atanh(e / (2 + e)), by a polynomial fitted to 4e-9. */
 V_INLINE float
 v_log1p_unit(float e)
 {
@@ -300,7 +300,7 @@ v_softplusf(float x)
 	return (x > 0 ? x : 0) + v_log1p_unit(v_expf(-v_abs(x)));
 }
 
-/* x tanh(log(1 + exp(x))), in terms of exp(-|x|), which cannot overflow */
+/* x tanh(log(1 + exp(x))), in terms of exp(-|x|), which cannot overflow. */
 V_INLINE float
 v_mishf(float x)
 {
@@ -315,7 +315,7 @@ v_logitf(float x)
 	return v_logf(x / (1.0f - x));
 }
 
-/* log(exp(x) + exp(y)) */
+/* log(exp(x) + exp(y)). */
 V_INLINE float
 v_logaddexpf(float x, float y)
 {
@@ -324,7 +324,7 @@ v_logaddexpf(float x, float y)
 	return x == y && most - most != 0 ? x : most + v_log1p_unit(v_expf(-v_abs(x - y)));
 }
 
-/* atan for 0 <= z <= tan(pi/8) */
+/* atan for 0 <= z <= tan(pi/8). */
 V_INLINE float
 v_atan_part(float z)
 {
@@ -352,7 +352,8 @@ v_atan2f(float y, float x)
 	const int32_t steep = -(v_int(a) > v_int(b)), left = v_int(x) >> 31;
 	const float high = v_pick(steep, a, b), by = high > 1e30f ? 9.5367e-07f : 1.0f;
 	const float most = high * by, least = v_pick(steep, b, a) * by;
-	const bool same = a == b, past = least > 0.414213562f * most;        /* same: also if both are infinite or 0 */
+	/* same: whether they are equal, also if both are infinite or 0 */
+	const bool same = a == b, past = least > 0.414213562f * most;
 	const float over = same ? 0.0f : least - (past ? most : 0.0f);
 	const float under = same ? 1.0f : most + (past ? least : 0.0f);
 	const float octant = ((past | same) & (most > 0)) ? 0.785398163f : 0.0f;
@@ -361,7 +362,7 @@ v_atan2f(float y, float x)
 	return v_unless_nan(v_unless_nan(v_signed(v_pick(left, 3.14159265f - t, t), y), x), y);
 }
 
-/* asin for 0 <= a <= 1. Above a half, computed from 1 - a. */
+/* asin for 0 <= a <= 1. Above a half, it is computed from 1 - a. */
 V_INLINE float
 v_asin_part(float a)
 {
@@ -392,7 +393,7 @@ v_acosf(float x)
 	return v_unless_nan(r, p);
 }
 
-/* aarch64 has instructions for C's fmin and fmax, which prefer numbers to NaN. A clamp by comparisons takes 16
+/* aarch64 has instructions for C's fmin and fmax, which prefer numbers to NaN. A clamp by comparisons would take 16
  * instructions. */
 #if defined __aarch64__ && !defined __clang__
 #define V_CLAMPS
@@ -414,24 +415,24 @@ v_reluf(float x)
 }
 #endif
 
-/* ---- float, fast for near arguments ------------------------------------------------------------------------------ */
+/* ---- float functions with a fast path ---------------------------------------------------------------------------- */
 
-/* Returns x - n * y with an exact product: by FMA, or in double. */
+/* Returns x - n * y with an exact product, by FMA or in double. */
 V_INLINE float
 v_less(float x, float n, float y)
 {
 	return V_FMA ? __builtin_fmaf(-n, y, x) : (float)((double)x - (double)n * (double)y);
 }
 
-/* Is x finite, with |x| >= 2^17? For infinities, the fast form correctly returns NaN. */
+/* Whether x is finite with |x| >= 2^17. For infinities, the fast form correctly returns NaN. */
 V_INLINE int32_t
 v_is_large(float x)
 {
 	return (uint32_t)((v_int(x) & 0x7fffffff) - 0x48000000) < 0x37800000u;
 }
 
-/* Computes sine and cosine of x - n pi/2 for the nearest n, with pi/2 in three parts. n is in the last bits of the
- * result. */
+/* Computes sine and cosine of x - n pi/2 for the nearest n, with pi/2 in three parts. The result has n in its last
+ * bits. */
 V_INLINE int32_t
 v_quarter(float x, float *sine, float *cosine)
 {
@@ -483,7 +484,8 @@ v_tanf(float x, int32_t *far)
 	return x == 0 ? x : v_pick(odd, -c, s) / v_pick(odd, s, c);
 }
 
-/* x modulo y, with the sign of x. The quotient may have been rounded up. From 2^23 on a quotient is not exact: far. */
+/* x modulo y, with the sign of x. The quotient may have been rounded up. From 2^23 on a quotient is not exact, so the
+ * arguments are far. */
 V_INLINE float
 v_fmodf(float x, float y, int32_t *far)
 {
@@ -494,7 +496,8 @@ v_fmodf(float x, float y, int32_t *far)
 	return v_signed(v_abs((x < 0) != (r < 0) && r != 0 ? r + over : r), x);
 }
 
-/* A double holds the squares exactly. The result is infinite if a part is, even if the other is NaN. */
+/* The square root of x * x + y * y. A double represents the squares exactly. The result is infinite if x or y is, even
+ * if the other one is NaN. */
 V_INLINE float
 v_hypotf(float x, float y)
 {
@@ -523,11 +526,11 @@ v_erff(float a)
 	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
-/* erfc(a) exp(a * a) (1 + 2 a) is a polynomial of (a - 2) / (a + 2). a * a is corrected by its rounding error. */
+/* erfc. erfc(a) exp(a * a) (1 + 2 a) is a polynomial of (a - 2) / (a + 2). a * a is corrected by its rounding error. */
 V_INLINE float
 v_erfcf(float x)
 {
-	const float a = v_abs(v_at_most(x, 0x41300000)), s = a * a, q = (a - 2.0f) / (a + 2.0f);         /* 11 */
+	const float a = v_abs(v_at_most(x, 0x41300000)), s = a * a, q = (a - 2.0f) / (a + 2.0f);    /* bits of 11 */
 	float p = (2.16677893e-5f * q - 3.73059068e-4f) * q - 1.25137481e-3f;
 
 	p = (((p * q + 1.28244250e-3f) * q + 8.63949147e-3f) * q - 8.04796596e-3f) * q - 5.42057217e-2f;
@@ -548,7 +551,7 @@ v_atanhf(float x)
 	return v_signed(0.5f * v_log1pf(2.0f * a / (1.0f - a)), x);
 }
 
-/* Computed from the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
+/* erfinv, computed from the logarithm of 1 - a * a, which is -infinity for 1 and -1. */
 V_INLINE float
 v_erfinvf(float a)
 {
@@ -575,8 +578,8 @@ v_erfinvf(float a)
 	return a * (t < -6.125f ? p : q);
 }
 
-/* x times the normal distribution function at x. With t = |x|, that is 1/2 plus or minus t P(t * t) / Q(t * t), a
- * minimax quotient for t <= 5.2; beyond, it is 0 or 1. The error is at most 4e-7 of the larger of |x| and 1. */
+/* gelu: x times the normal distribution function at x. With t = |x|, the function is 1/2 plus or minus t P(t * t) / Q(t
+ * * t), a minimax quotient for t <= 5.2. Beyond, it is 0 or 1. The error is at most 4e-7 of the larger of |x| and 1. */
 V_INLINE float
 v_geluf(float x)
 {
@@ -605,10 +608,10 @@ v_gelu_tanhf(float x)
 	return x / (1.0f + v_expf(-1.59576912f * (x + 0.044715f * (x * x * x))));
 }
 
-#ifdef RT_OPS_TMATH_H                    /* names that rows call */
+#ifdef RT_OPS_TMATH_H                    /* names that operators' expressions call */
 #define V_F(fn, x)  _Generic((x), float: v_##fn##f, default: (fn))(x)
 #define V_FC(fn, x) _Generic((x), float: v_##fn##f, float _Complex: c##fn##f, double _Complex: c##fn, default: (fn))(x)
-#ifdef V_EAGER                           /* for doubles libm's functions and its pow: smaller code */
+#ifdef V_EAGER                           /* doubles use libm's functions and its pow, which are smaller code */
 #define V_FD V_F
 #define V_FDC V_FC
 #define V_NEAR_D(libm, ours, x) (libm)(x)

@@ -1,7 +1,6 @@
-/* rt/ops/vmath_double.h - functions of vmath.h, which includes it, for double
+/* rt/ops/vmath_double.h - functions of vmath.h, which includes this file, for double
  *
- * v_sin, v_cos, v_sinc, v_tan and v_fmod are fast for near arguments, as described in vmath.h.
- */
+ * v_sin, v_cos, v_sinc, v_tan and v_fmod have a fast path for arguments of small magnitude, as described in vmath.h. */
 V_INLINE double
 v_bits_d(int64_t i)
 {
@@ -18,14 +17,14 @@ v_int_d(double f)
 	return u.i;
 }
 
-/* Returns 2^n, n in the last bits of k. */
+/* Returns 2^n, where n is in the last bits of k. */
 V_INLINE double
 v_two_to(double k)
 {
 	return v_bits_d((int64_t)(((uint64_t)v_int_d(k) + 1023) << 52));
 }
 
-/* Error at most 1 ulp. */
+/* exp, with an error of at most 1 ulp. */
 V_INLINE double
 v_exp(double x)
 {
@@ -44,7 +43,8 @@ v_exp(double x)
 	return v_bits_d(v_int_d(y) | -(int64_t)(size > 0x7ff0000000000000));
 }
 
-/* Error at most 1.5 ulp, by fdlibm's polynomial. x = m 2^e, with e read from the bits of a number near 2^52. */
+/* log, with an error of at most 1.5 ulp, by fdlibm's polynomial. x = m 2^e, where e is read from the bits of a number
+ * near 2^52. */
 V_INLINE double
 v_log(double x)
 {
@@ -88,7 +88,7 @@ v_tanh(double x)
 	return v_signed_d(a >= 0.625 ? far : a + a * s * (p / q), x);
 }
 
-/* Below 1 a quotient of polynomials. Above 1, 1 - exp(-x * x) times a quotient. Both are Cephes's. */
+/* erf. Below 1, a quotient of polynomials. Above 1, 1 - exp(-x * x) times a quotient. Both are Cephes's. */
 V_INLINE double
 v_erf(double x)
 {
@@ -109,14 +109,14 @@ v_erf(double x)
 	return size == size ? v_signed_d(a < 1 ? a * (t / u) : 1 - v_exp(-s) * (p / q), x) : x;
 }
 
-/* Is x finite, with |x| >= 2^20? */
+/* Whether x is finite with |x| >= 2^20. */
 V_INLINE int32_t
 v_is_large_d(double x)
 {
 	return (uint64_t)((v_int_d(x) & INT64_MAX) - 0x4130000000000000) < 0x3ec0000000000000u;
 }
 
-/* The same as v_quarter with pi/2 in four parts. Products with the first three are exact. */
+/* Computes the same as v_quarter, with pi/2 in four parts. Products with the first three are exact. */
 V_INLINE int64_t
 v_quarter_d(double x, double *sine, double *cosine)
 {
@@ -176,7 +176,8 @@ v_tan(double x, int32_t *far)
 			    v_bits_d((v_int_d(s) & odd) | (v_int_d(c) & ~odd));
 }
 
-/* Computed only with an FMA instruction: without it, an exact product of doubles takes too many instructions. */
+/* x modulo y, with the sign of x. It has a fast form only with an FMA instruction: without it, an exact product of
+ * doubles takes too many instructions. */
 V_INLINE double
 v_fmod(double x, double y, int32_t *far)
 {

@@ -2,8 +2,7 @@
  *
  * c (m, n) = a (m, k) * b (k, n) + bias. Panels of b are packed into scratch memory for the register blocks of
  * vblock.h. For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
- * Extents are arguments here, not constants: one copy of the blocks serves all products of a program.
- */
+ * Extents are arguments here and not constants, so that one copy of the blocks serves all products of a program. */
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H
 
@@ -11,8 +10,8 @@
 #include "vscratch.h"
 
 enum {
-	VM_FEW = 3,              /* least number of rows for which packing pays */
-	VM_RUN = 32,             /* products of a lane's partial sum, as VC_RUN in vblock.h */
+	VM_FEW = 3,              /* smallest number of rows for which packing pays */
+	VM_RUN = 32,             /* number of products in a lane's partial sum, as VC_RUN in vblock.h */
 };
 
 #if VC_FLOATS > 1
@@ -52,9 +51,9 @@ vm_scratch(ptrdiff_t m, ptrdiff_t k)
 #endif
 
 #if VC_FLOATS > 1
-/* vm_transpose: to[i * width + j] = b[j * bn + i] for i and j below `lanes`. Interleaves rows of the upper and the
- * lower half log2(lanes) times. vm_pack_runs: packs blocks of that size if columns of b are contiguous. Returns the
- * number of columns packed. */
+/* vm_transpose computes to[i * width + j] = b[j * bn + i] for i and j below `lanes`. It interleaves rows of the upper
+ * and the lower half log2(lanes) times. vm_pack_runs packs blocks of that size if columns of b are contiguous. It
+ * returns the number of columns packed. */
 #define VM_TURNS(of, number, vector, lanes, first, second) \
 	VC_INLINE void \
 	vm_transpose##of(const number *b, ptrdiff_t bn, number *to, ptrdiff_t width) \
@@ -120,7 +119,7 @@ vm_pack(ptrdiff_t width, ptrdiff_t left, ptrdiff_t k, const float *restrict b, p
 				to[i * width + j] = b[j * bn + i * bk];
 }
 
-/* Computes one row; b's rows are contiguous. */
+/* Computes one row of c. b's rows must be contiguous. */
 static inline void
 vm_row(ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t ak, const float *b, ptrdiff_t bk, const float *bias,
        float *c)
@@ -223,8 +222,8 @@ vm_pack_rows(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t 
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
-/* Computes the product by one column of b as dot products, because a panel would be zero in all other columns.
- * scratch: k floats. */
+/* Computes the product with one column of b as dot products, because a panel would be zero in all other columns.
+ * scratch has room for k floats. */
 static inline void
 vm_column(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t bk, const float *bias,
 	  float *c, ptrdiff_t ldc, float *scratch)
@@ -242,7 +241,7 @@ vm_panel(ptrdiff_t n)
 	return VC_UP(n, VC_UNIT);
 }
 
-/* Packs all panels of b (k, n) as blocks read them: k * vm_panel(n) floats. */
+/* Packs all panels of b (k, n) in the form that register blocks read: k * vm_panel(n) floats. */
 static inline void
 vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn, float *to)
 {
@@ -253,8 +252,8 @@ vm_pack_all(ptrdiff_t n, ptrdiff_t k, const float *b, ptrdiff_t bk, ptrdiff_t bn
 	}
 }
 
-/* Computes c (m, left) = a (m, k) * b by the panels of a unit of work. lines: lines of the panels, of which the first
- * k are used. */
+/* Computes c (m, left) = a (m, k) * b by the panels of a unit of work. `lines` is the number of lines of the panels, of
+ * which the first k are used. */
 static inline void
 vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *b,
 		   ptrdiff_t lines, const float *bias, float *c, ptrdiff_t ldc)
@@ -264,7 +263,7 @@ vm_product_columns(ptrdiff_t m, ptrdiff_t left, ptrdiff_t k, const float *a, ptr
 	run(m, k, a, lda, b, lines, bias, c, ldc, left, 0);
 }
 
-/* Computes a product. scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) if ak is 1. */
+/* Computes a product. scratch has vm_scratch(m, k) bytes, or vm_scratch(0, k) if ak is 1. */
 static inline void
 vm_product(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, ptrdiff_t ak, const float *b,
 	   ptrdiff_t bk, ptrdiff_t bn, const float *bias, float *c, ptrdiff_t ldc, float *scratch)
@@ -307,8 +306,8 @@ vm_whole(ptrdiff_t n)
 	return (n + VF - 1) / VF * VF;
 }
 
-/* Computes c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed; a's rows are contiguous. all:
- * number of b's rows. Stores exactly n columns of c, even if n is not a multiple of VF. */
+/* Computes c (m, n) = a (m, k) * the first k rows and n columns of b, which is packed. a's rows must be contiguous.
+ * `all` is the number of b's rows. Stores exactly n columns of c, even if n is not a multiple of VF. */
 static inline void
 vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t lda, const float *panels,
 		  ptrdiff_t all, float *c, ptrdiff_t ldc)
@@ -323,17 +322,17 @@ vm_product_packed(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff
 /* ---- doubles: blocks of VC_MR rows and VM_NB vectors, over packed panels of b, or b itself ----------------------- */
 
 #if VC_FLOATS > 1
-enum { VM_D = VF / 2, VM_NB = VC_NB };   /* doubles in a vector; vectors in a panel */
+enum { VM_D = VF / 2, VM_NB = VC_NB };   /* number of doubles in a vector; number of vectors in a panel */
 typedef VmD VmLanes;
 #else
 enum { VM_D = 1, VM_NB = VC_NB / 2 };
 typedef double VmLanes;
 #endif
 
-enum { VM_WIDE = VM_NB * VM_D };         /* columns of a panel; its doubles are no larger than VC_NR floats */
+enum { VM_WIDE = VM_NB * VM_D };         /* number of columns of a panel; its doubles are no larger than VC_NR floats */
 _Static_assert(2 * VM_WIDE <= VC_NR, "scratch memory of products");
 
-/* Computes mr rows of nv vectors of c, or the first `left` columns. start: initial sums. */
+/* Computes mr rows of nv vectors of c, or the first `left` columns. `start` has the initial sums. */
 VC_INLINE void
 vm_block(int mr, int nv, ptrdiff_t left, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
 	 ptrdiff_t step, const double *start, double *c, ptrdiff_t ldc)
@@ -407,7 +406,7 @@ vm_pack_double(ptrdiff_t wide, ptrdiff_t left, ptrdiff_t k, const double *restri
 			to[i * wide + j] = j < left ? b[i * bk + j * bn] : 0;
 }
 
-/* The same as vm_product for doubles. scratch: vm_scratch(0, k) bytes. */
+/* Does the same as vm_product for doubles. scratch has vm_scratch(0, k) bytes. */
 static inline void
 vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdiff_t lda, ptrdiff_t ak, const double *b,
 		  ptrdiff_t bk, ptrdiff_t bn, const double *bias, double *c, ptrdiff_t ldc, void *scratch)

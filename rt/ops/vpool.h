@@ -1,10 +1,9 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
- * Lanes are channels if these are contiguous (channels last), else positions along the width. In the latter case, the
- * rows of narrow windows are first combined into one padded line, and then windows along it. Wide windows are clipped
- * to the image and computed one by one. NaN propagates through the maximum. Averages first sum up rows or columns of a
- * window, then these sums: a single sum over a whole image would lose accuracy.
- */
+ * Lanes are channels if these are contiguous (channels last), and otherwise positions along the width. In the latter
+ * case, the rows of narrow windows are first combined into one padded line, and then windows along it. Wide windows are
+ * clipped to the image and computed one by one. NaN propagates through the maximum. Averages first sum up rows or
+ * columns of a window, then these sums, because a single sum over a whole image would lose accuracy. */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
 
@@ -19,7 +18,7 @@ typedef struct VpPool {
 	bool    max, adaptive, padding_counts;
 } VpPool;
 
-/* Range [from, to) of a window along a dim, in steps of the dilation. size: extent for the divisor. */
+/* Range [from, to) of a window along a dim, in steps of the dilation. size is the extent for the divisor. */
 typedef struct VpWindow { ptrdiff_t from, to, size; } VpWindow;
 
 VC_INLINE VpWindow
@@ -44,23 +43,24 @@ vp_window(const VpPool *v, ptrdiff_t o, ptrdiff_t n, ptrdiff_t out, ptrdiff_t k,
 	return w;
 }
 
-enum { VP_NV = VC_FLOATS > 1 ? 4 : 1 };  /* vectors of a window that are computed together */
+enum { VP_NV = VC_FLOATS > 1 ? 4 : 1 };  /* number of vectors of a window that are computed together */
 
-/* Returns the maximum of each lane; NaN if one of them is NaN. */
+/* Returns the maximum in each lane. NaN if x or top is NaN. */
 VC_INLINE VcV
 vp_greater(VcV x, VcV top)
 {
 #if VC_FLOATS > 1
 	const VcMask nan = x != x;
 
-	top = vc_greater(x, top);                /* `top` if one is NaN */
+	top = vc_greater(x, top);                /* this is `top` if x or top is NaN */
 	return (VcV)((nan & (VcMask)x) | (~nan & (VcMask)top));
 #else
 	return x > top || x != x ? x : top;
 #endif
 }
 
-/* Loads a vector at x. last: last address of a whole vector; behind it, loads n floats and sets the others to 0. */
+/* Loads a vector at x. `last` is the last address of a whole vector; behind it, loads n floats and sets the other lanes
+ * to 0. */
 VC_INLINE VcV
 vp_read(const float *x, const float *last, ptrdiff_t n)
 {
@@ -78,8 +78,8 @@ vp_read(const float *x, const float *last, ptrdiff_t n)
 #endif
 }
 
-/* Computes nv vectors of one window. The last vector ends with the channels and overlaps the one before. n: channels
- * from x on. last: as in vp_read. end: end of the memory that may be written. */
+/* Computes nv vectors of one window. The last vector ends with the channels and overlaps the one before. n: number of
+ * channels from x on. last: as in vp_read. end: end of the memory that may be written. */
 VC_INLINE void
 vp_vectors(int nv, const VpPool *v, VpWindow a, VpWindow b, ptrdiff_t n, const float *x, const float *last, float *y,
 	   const float *end)
@@ -170,11 +170,11 @@ vp_pool_lanes(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 	}
 }
 
-enum { VP_RUN = 16 };        /* least number of contiguous elements of a window's row that are computed in lanes */
-/* vectors side by side; number of vectors that each sums up in float */
+enum { VP_RUN = 16 };        /* smallest number of contiguous elements of a window's row that are computed in lanes */
+/* number of vectors side by side; number of vectors that each of them sums up in float */
 enum { VP_SIDE = VC_FLOATS > 1 ? 4 : 1, VP_DEEP = 8 };
 
-/* Returns the maximum of all lanes; NaN if one of them is NaN. */
+/* Returns the maximum of all lanes. NaN if any lane is NaN. */
 VC_INLINE float
 vp_greatest_lane(VcV x)
 {
@@ -188,7 +188,7 @@ vp_greatest_lane(VcV x)
 #endif
 }
 
-/* Returns the maximum of n contiguous floats and `top`; NaN if one of them is NaN. */
+/* Returns the maximum of n contiguous floats and `top`. NaN if any of these is NaN. */
 VC_INLINE float
 vp_run_greatest(const float *x, ptrdiff_t n, float top)
 {
@@ -214,7 +214,7 @@ vp_run_greatest(const float *x, ptrdiff_t n, float top)
 	return top;
 }
 
-/* Returns the sum of n contiguous floats. VP_DEEP floats of a lane are summed up in float, these sums in double. */
+/* Returns the sum of n contiguous floats. VP_DEEP floats of a lane are summed up in float, and these sums in double. */
 VC_INLINE double
 vp_run_sum(const float *x, ptrdiff_t n)
 {
@@ -245,7 +245,7 @@ vp_run_sum(const float *x, ptrdiff_t n)
 	return sum;
 }
 
-/* Computes one window of a plane. Rows that are contiguous and entirely inside the window are one run. */
+/* Computes one window of a plane. Rows that are contiguous and entirely inside of the window are one run. */
 VC_INLINE float
 vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 {
@@ -274,9 +274,9 @@ vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
 	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 }
 
-/* ---- narrow windows: rows are combined column by column, then neighbouring columns ------------------------------- */
+/* ---- narrow windows: rows are combined column by column, then adjacent columns ----------------------------------- */
 
-enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
+enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* number of floats of a line */
 
 #if VC_FLOATS == 16
 #define VP_EVEN(a, b) \
@@ -287,7 +287,7 @@ enum { VP_LINE = VC_FLOATS > 1 ? 1024 : 256 };   /* floats of a line */
 #define VP_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 5, 7)
 #endif
 
-/* Loads every step-th float from x on. last, n: as in vp_read. */
+/* Loads every step-th float from x on. last and n are as in vp_read. */
 VC_INLINE VcV
 vp_gather(const float *x, ptrdiff_t step, const float *last, ptrdiff_t n)
 {
@@ -315,8 +315,8 @@ vp_joined(const VpPool *v, VcV x, VcV so_far)
 	return so_far + x;
 }
 
-/* Sets line[j] to the maximum or sum of column from + j over the rows of a; -infinity or 0 outside the image. last:
- * as in vp_read. */
+/* Sets line[j] to the maximum or sum of column from + j over the rows of a. Columns outside of the image are -infinity
+ * or 0. last: as in vp_read. */
 VC_INLINE void
 vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *x, const float *last,
 	float *restrict line)
@@ -339,14 +339,14 @@ vp_line(const VpPool *v, VpWindow a, ptrdiff_t from, ptrdiff_t n, const float *x
 		line[j] = outside;
 }
 
-/* Returns the number of columns that n neighbouring windows read. */
+/* Returns the number of columns that n adjacent windows read. */
 VC_INLINE ptrdiff_t
 vp_read_columns(const VpPool *v, ptrdiff_t n)
 {
 	return (n - 1) * v->sw + (v->kw - 1) * v->dw + 1;
 }
 
-/* Computes averages of windows [i, end), counted from ow, that may reach outside the image. */
+/* Computes averages of windows [i, end), counted from ow, that may reach outside of the image. */
 VC_INLINE void
 vp_edge(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t i, ptrdiff_t end, const float *sum, float *y)
 {
@@ -372,7 +372,8 @@ vp_put(VcV x, ptrdiff_t step, ptrdiff_t n, float *y)
 		y[i * step] = part[i];
 }
 
-/* Computes windows [ow, ow + n) of a row. Windows [lo, hi) among them are entirely inside and have the same size. */
+/* Computes windows [ow, ow + n) of a row. Windows [lo, hi) among them are entirely inside of the image and have the
+ * same size. */
 VC_INLINE void
 vp_windows(const VpPool *v, VpWindow a, ptrdiff_t ow, ptrdiff_t n, const float *x, const float *last, float *y)
 {
@@ -488,7 +489,7 @@ vp_max_places(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 	}
 }
 
-/* Computes blocks [begin, end) of n * blocks of channels. y: gradient of the result. x: gradient of the input. */
+/* Computes blocks [begin, end) of n * blocks of channels. y is the gradient of the result, x that of the input. */
 static inline void
 vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
 {

@@ -1,17 +1,16 @@
 /* rt/ops/vresize.h - interpolation in generated kernels: tables of taps along one dim, and rows
  *
- * Scales are floats. Coordinates are computed in double, those of antialiasing in float, as in the eager kernels
- * (resample.c) and ATen 1.13, so that floors are the same.
- */
+ * Scales are floats. Coordinates are computed in double, and those of antialiasing in float, as in the eager kernels
+ * (resample.c) and ATen 1.13, so that floors are the same. */
 #ifndef RT_OPS_VRESIZE_H
 #define RT_OPS_VRESIZE_H
 
 #include "vtaps.h"
 
-#define VZ_INLINE static inline __attribute__((always_inline))    /* otherwise shapes are not constants in the loops */
+#define VZ_INLINE static inline __attribute__((always_inline)) /* inlined, so that shapes are constants in the loops */
 
-/* Taps of each output along one dim: at (out, taps), weight (out, taps). n (out): number of taps of antialiased
- * kinds. */
+/* Taps of each output along one dim: `at` (out, taps) and weight (out, taps). n (out) is the number of taps, for
+ * antialiased kinds. */
 typedef struct VzTable { int64_t taps, *n, *at; float *weight; } VzTable;
 
 static inline void
@@ -76,7 +75,7 @@ vz_smooth(VzKind kind, const VzDim *d, const VzTable *t)
 	}
 }
 
-/* Computes a table in the next bytes of *room. */
+/* Computes a table in the next bytes of *room, and moves *room behind it. */
 static inline VzTable
 vz_table(VzKind kind, const VzDim *d, char **room)
 {
@@ -94,7 +93,7 @@ vz_table(VzKind kind, const VzDim *d, char **room)
 	return t;
 }
 
-/* Is every element of `in` read by exactly two consecutive outputs? */
+/* Whether every element of `in` is read by exactly two consecutive outputs. */
 static inline int
 vz_doubles(const int64_t *at, int64_t out, int64_t in)
 {
@@ -106,11 +105,11 @@ vz_doubles(const int64_t *at, int64_t out, int64_t in)
 }
 
 /* Sizes of an interpolation. Rows of the input are first widened to the result's width, each once while consecutive
- * rows of the result read it, and then weighted. A pixel has `channels` contiguous numbers. xrow, xstep: strides of
- * rows and pixels of x. */
+ * rows of the result read it, and then weighted. A pixel has `channels` contiguous numbers. xrow and xstep are the
+ * strides of rows and pixels of x. */
 typedef struct VzShape { VzKind kind; int64_t width, channels, xrow, xstep, ystep; } VzShape;
-/* Widened rows (slots, width * channels). of (slots): input row of each. slot (slots): buffer for the slots that one
- * row of the result reads. */
+/* Widened rows (slots, width * channels). of (slots) is the input row of each. slot (slots) is a buffer for the slots
+ * that one row of the result reads. */
 typedef struct VzWide { int64_t slots, *slot; const float **of; float *row; } VzWide;
 
 static inline VzWide
@@ -135,7 +134,7 @@ vz_taps_of(const VzShape *s, const VzTable *t, int64_t o)
 	return (VzTaps){ always ? always : t->n[o], t->at + o * taps, t->weight + o * taps };
 }
 
-/* Sets to[c], c < run, to the weighted sum of x[at[k] * step + c]. */
+/* Sets to[c], for c < run, to the weighted sum of x[at[k] * step + c]. */
 VZ_INLINE void
 vz_weigh_any(VzTaps t, const float *x, int64_t step, int64_t run, float *to)
 {
@@ -182,7 +181,7 @@ vz_widen(const VzShape *s, const VzTable *columns, const float *x, int64_t step,
 		vz_weigh(vz_taps_of(s, columns, j), x, s->xstep, s->channels, to + j * step);
 }
 
-/* Computes row o of the result. of: tables of rows and columns. */
+/* Computes row o of the result. `of` has the tables of rows and columns. */
 VZ_INLINE void
 vz_row(VzWide *v, const VzShape *s, const VzTable *of, int64_t o, const float *x, float *y)
 {

@@ -8,14 +8,14 @@
 
 #include "vmul.h"
 
-enum { VN_ROWS = 8 };            /* rows of the batch that are computed together */
+enum { VN_ROWS = 8 };            /* number of rows of the batch that are computed together */
 
-/* One step, of floats or of doubles. Packed weights, of floats only: panel[g] has gate g's (panels, k, VC_NR), the
- * last panel as wide as in vblock.h. Other weights: panel is null, and w is (gates * hidden, k) with strides ws and
- * wk. */
+/* One step of an RNN in float or double. With packed weights, which are floats, panel[g] has gate g as (panels, k,
+ * VC_NR); the last panel is as wide as in vblock.h. Otherwise panel is null, and w is (gates * hidden, k) with strides
+ * ws and wk. */
 typedef struct VnStep {
-	int64_t rows, hidden, k;         /* k: columns of the state, fewer than `hidden` with a projection */
-	/* gates (rows, gates * hidden): products of the input; the old state; bias or null */
+	int64_t rows, hidden, k; /* k: number of columns of the state, which is less than `hidden` with a projection */
+	/* products of the input (rows, gates * hidden); the old state; bias, which may be null */
 	const void *gates, *h, *c, *bias;
 	int64_t ldg, ldh, ldc;
 	void *const *panel;

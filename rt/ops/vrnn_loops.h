@@ -1,6 +1,6 @@
 /* rt/ops/vrnn_loops.h - steps of a recurrent layer for one element type T (vrnn.h) */
 
-/* Returns a dot product; b has the stride bk. */
+/* Returns a dot product. b has the stride bk. */
 static inline T
 N(vn_sum)(int64_t k, const T *a, const T *b, int64_t bk)
 {
@@ -33,8 +33,8 @@ N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *par
 			part[i * VC_NR + j] += bias[j];
 }
 
-/* Returns the arguments of rnn_cell for some rows and hidden columns. part: the state's products, VN_ROWS rows of ld
- * elements. */
+/* Returns the arguments of rnn_cell for some rows and hidden columns. `part` has the state's products, VN_ROWS rows of
+ * ld elements. */
 VC_INLINE RnnCell
 N(vn_cell)(const VnStep *s, int64_t row, int64_t col, const T *part, int64_t ld)
 {

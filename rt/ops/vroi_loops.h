@@ -3,18 +3,18 @@
  *
  * A unit of work is a region. A bin is the mean of points_h * points_w bilinear samples. Rows and columns are
  * independent: a bin is the sum of w[row] * v[column] * x[row][column], over lists in which each row and each column
- * occurs once. If channels are contiguous, the sums run over runs of channels. Else a row of bins is computed from the
- * weighted sum of its input rows, channel by channel. */
+ * occurs once. If channels are contiguous, the sums run over runs of channels. Otherwise a row of bins is computed from
+ * the weighted sum of its input rows, channel by channel. */
 #ifndef RT_OPS_VROI_LOOPS_H
 #define RT_OPS_VROI_LOOPS_H
 
-/* Dims are height and width; strides are in elements. */
+/* Dims are height and width. Strides are in elements. */
 typedef struct RoiBins {
 	int64_t images, channels, in[2], out[2];
 	/* strides of images or regions, of channels or a region's numbers, of dims */
 	int64_t xn, xc, x[2], rn, rc, yn, yc, y[2];
 	double  scale;
-	int64_t ratio;           /* samples along a bin; 0 or less: as many as the bin has elements */
+	int64_t ratio;           /* number of samples along a bin; 0 or less for as many as the bin has elements */
 	/* whether an element's centre is at its index + 0.5; if not, a region is at least as large as an element */
 	bool    aligned;
 } RoiBins;
@@ -22,7 +22,7 @@ typedef struct RoiBins {
 #endif
 
 typedef struct N(RoiTap) { int64_t at; T weight; } N(RoiTap);
-/* start, size of a bin and number of samples along one dim of a region */
+/* Start, size of a bin and number of samples along one dim of a region. */
 typedef struct N(RoiSide) { T first, bin; int64_t points; } N(RoiSide);
 
 /* Buffers of a thread: taps of a bin's rows and of all its columns, number of taps of each column, and a row of
@@ -103,7 +103,7 @@ N(roi_taps)(const N(RoiSide) *s, int64_t i, int64_t n, N(RoiTap) *t)
 
 typedef struct N(RoiSum) { int n; const T *x[4]; T weight[4]; } N(RoiSum);
 
-/* Adds the sum of the taps to y. If it is the first, stores it. */
+/* Adds the sum of the taps to y. With `first`, stores it instead. */
 static inline void
 N(roi_four)(const RoiBins *g, N(RoiSum) *s, bool first, T *restrict y)
 {
@@ -146,7 +146,7 @@ N(roi_bin)(const RoiBins *g, const N(RoiTap) *rows, int64_t nrow, const N(RoiTap
 		N(roi_four)(g, &s, first, y);
 }
 
-/* Computes a row of bins. y: the first one. */
+/* Computes a row of bins. y is the first bin. */
 static inline void
 N(roi_channels)(const RoiBins *g, const N(RoiRoom) *m, int64_t nrow, const T *x, T *y)
 {
@@ -225,7 +225,7 @@ N(roi_region)(const RoiBins *g, const T *roi, const N(RoiRoom) *m, const T *x, T
 	}
 }
 
-/* Computes regions [begin, end). room: vs_regions() bytes. Returns false at a region whose image does not exist; the
+/* Computes regions [begin, end). room has vs_regions() bytes. Returns false at a region whose image does not exist; the
  * regions before it are computed. */
 static inline bool
 N(roi_align)(int64_t begin, int64_t end, const RoiBins *g, const T *x, const T *rois, T *y, void *room)

@@ -14,7 +14,7 @@ typedef int32_t VrI __attribute__((vector_size(VF * 4)));
 #define VR_LANE(v, i) (v)
 #endif
 
-/* log(exp(s) + exp(x)), of numbers held in double */
+/* log(exp(s) + exp(x)), for numbers held in double. */
 VC_INLINE double
 vr_log_add(double s, double x)
 {
@@ -23,7 +23,7 @@ vr_log_add(double s, double x)
 	return hi != hi || lo != lo ? hi + lo : hi - hi != 0 ? hi : hi + log1p(exp(lo - hi));
 }
 
-/* The same for a float result: the smaller number's part is computed in float. */
+/* The same for a float result. The smaller number's part is computed in float. */
 VC_INLINE double
 vr_log_addf(double s, double x)
 {
@@ -32,7 +32,7 @@ vr_log_addf(double s, double x)
 	return hi - hi != 0 ? hi : hi + v_log1pf(v_expf((float)(lo - hi)));      /* also if hi is NaN */
 }
 
-/* Maps floats to integers in the same order. NaN is the greatest, zeros are equal (rt/ops/keys.h). */
+/* Maps floats to integers in the same order. NaN is the greatest, and both zeros are equal (rt/ops/keys.h). */
 static inline int64_t
 vr_key(float x)
 {

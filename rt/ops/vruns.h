@@ -1,40 +1,40 @@
-/* rt/ops/vruns.h - convolutions of generated kernels with few output channels and windows several columns wide
+/* rt/ops/vruns.h - convolutions of generated kernels with few output channels and windows that are several columns wide
  *
  * A panel of at most three vectors leaves registers for a run of pixels of a row, and for the weights of three adjacent
  * taps. An input element is loaded once for all pixels that read it by these taps. Pixels at the edges of the image
  * cost no more than others. A row of a window is computed three taps at a time, its end by two, and windows one column
- * wide by one. Activations are NHWC, weights as in vblock.h.
- */
+ * wide by one. Activations are NHWC, weights as in vblock.h. */
 #ifndef RT_OPS_VRUNS_H
 #define RT_OPS_VRUNS_H
 
 #include "vconv.h"
 
-/* Numbers of adjacent taps that some window of the program computes at once: bits 1 << 1, 1 << 2, 1 << 3. Bit 1: some
- * window does so more than once. */
+/* Numbers of adjacent taps that some window of the program computes at once, as bits 1 << 1, 1 << 2, 1 << 3. Bit 0:
+ * whether some window does so more than once. */
 #ifndef VC_TAPS_BESIDE
 #define VC_TAPS_BESIDE 15
 #endif
 
 #if VC_FLOATS > 1
 
-/* Pixels of a block of one vector and of more. They divide the widths of ImageNet networks. VT_READ: columns that a
- * block reads. */
+/* Numbers of pixels of a block of one vector and of more. They divide the widths of ImageNet networks. VT_READ: number
+ * of columns that a block reads. */
 #if VC_FLOATS == 16
 enum { VT_LONG = 14, VT_SHORT = 7, VT_REST = 4, VT_READ = 16 };
 #else
 enum { VT_LONG = 7, VT_SHORT = 4, VT_REST = 2, VT_READ = 9 };
 #endif
 
-/* Input of a block. x0: column of the first tap of its first pixel. */
+/* Input of a block. x0 is the column of the first tap of its first pixel. */
 typedef struct VtPlace {
 	const VcReach *at;
 	const float *zeros;
 	ptrdiff_t x0;
 } VtPlace;
 
-/* Adds `taps` adjacent taps from column s on to rw pixels, which are sw apart in the input, for nv vectors (and half
- * a vector) of a unit of work. x: start of the first pixel's row. edge: whether columns may be outside the image. */
+/* Adds `taps` adjacent taps from column s on to rw pixels, which are sw apart in the input, for nv vectors (and half a
+ * vector) of a unit of work. x is the start of the first pixel's row. edge: whether columns may be outside of the
+ * image. */
 VC_INLINE void
 vt_run(int taps, int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, ptrdiff_t s,
        const float *x, VcLines tap, VcRows *to)
@@ -121,10 +121,11 @@ typedef struct VtRow {
 	VcLines w;
 	const float *bias;
 	float *y;
-	ptrdiff_t left;          /* columns of the result */
+	ptrdiff_t left;          /* number of columns of the result */
 } VtRow;
 
-/* Computes pixels [ow, ow + rw). any: omits the variant for blocks inside the image, because there are few of them. */
+/* Computes pixels [ow, ow + rw). `any` omits the variant for blocks inside of the image, because there are few of
+ * them. */
 VC_INLINE void
 vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, ptrdiff_t ow)
 {
@@ -163,8 +164,8 @@ vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at)
 		vt_block(1, nv, half, sw, true, row, at, ow);
 }
 
-/* Compute all pixels of a row by one register block, or by the last one of a unit, which may be narrower. If units
- * have several blocks, units of all widths share these functions. */
+/* These compute all pixels of a row by one register block, or by the last block of a unit, which may be narrower. If
+ * units have several blocks, units of all widths share these functions. */
 #define VT_LAST(wide) VC_LAST((wide) % VC_BLOCK / VF)
 #define VT_BLOCKS(sw) \
 	VC_BLOCK_SHARED void \
@@ -230,7 +231,7 @@ VT_PANEL(3, VC_WIDE(3, 0))
 #undef VT_PANEL
 #undef VT_LAST
 
-/* Computes all channels of some pixels of a row. y: the first pixel. */
+/* Computes all channels of some pixels of a row. y is the first pixel. */
 VC_INLINE void
 vt_part(const VcPart *part, VtPanel *run, const float *w, const float *bias, float *y, const float *zeros)
 {
@@ -265,7 +266,7 @@ vt_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VtPanel *run, const Vc
 	}
 }
 
-/* Computes units [begin, end) (vc_pieces). zeros: ic zeros. */
+/* Computes units [begin, end) (vc_pieces). `zeros` are ic zeros. */
 VC_INLINE void
 vc_runs(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
 	 const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)

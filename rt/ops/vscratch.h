@@ -1,14 +1,14 @@
-/* rt/ops/vscratch.h - bytes of scratch memory for each thread that generated kernels ask for
+/* rt/ops/vscratch.h - numbers of bytes of scratch memory that generated kernels need for each thread
  *
- * nr: floats of a panel of packed columns; vf: floats of a vector.  Kernels have them as VC_NR and VF.  The compiler
- * knows them from the target, and computes these sizes for programs without a heap.
- */
+ * nr is the number of floats of a panel of packed columns, vf that of a vector. Kernels have them as VC_NR and VF. The
+ * compiler knows them from the target, and computes these sizes for programs without a heap. */
 #ifndef RT_OPS_VSCRATCH_H
 #define RT_OPS_VSCRATCH_H
 
 enum {
-	VA_PACKED = 1 << 19,             /* most floats of keys and values packed at once: vattend.h */
-	VB_BLOCK = 48, VB_PIXELS = 64,   /* input channels of a block; pixels of a run of rows: vback.h */
+	VA_PACKED = 1 << 19,    /* largest number of floats of keys and values that are packed at once: vattend.h */
+	/* number of input channels of a block; number of pixels of a run of rows: vback.h */
+	VB_BLOCK = 48, VB_PIXELS = 64,
 };
 
 static inline int64_t
@@ -17,15 +17,15 @@ vs_larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Kinds of interpolation.  VZ_SMOOTH and later ones are antialiased: their filters widen when the image shrinks.
- * VzDim is one dim of an interpolation.  given: the scale factor of the call.  0: the ratio of the sizes. */
+/* Kinds of interpolation. VZ_SMOOTH and later ones are antialiased: their filters widen when the image shrinks. VzDim
+ * is one dim of an interpolation. `given` is the scale factor of the call, or 0 for the ratio of the sizes. */
 typedef enum VzKind {
 	VZ_LINEAR, VZ_CUBIC,
 	VZ_SMOOTH, VZ_SMOOTH_LINEAR = VZ_SMOOTH, VZ_SMOOTH_CUBIC, VZ_SMOOTH_LANCZOS,
 } VzKind;
 typedef struct VzDim { int64_t in, out; int64_t align; double given; } VzDim;
 
-/* Inputs per output. */
+/* Returns the number of inputs for each output. */
 static inline float
 vz_scale(const VzDim *d)
 {
@@ -34,14 +34,14 @@ vz_scale(const VzDim *d)
 	return d->given > 0 ? (float)(1.0 / d->given) : (float)d->in / (float)d->out;
 }
 
-/* Radius of an antialiasing filter, in inputs when enlarging and in outputs when shrinking. */
+/* Returns the radius of an antialiasing filter, in inputs when enlarging and in outputs when shrinking. */
 static inline int64_t
 vz_reach(VzKind kind)
 {
 	return kind - VZ_SMOOTH + 1;
 }
 
-/* Taps of an output.  vz_taps_always: their number, or 0 if it depends on sizes.  vz_taps: the most. */
+/* Number of taps of an output. vz_taps_always returns 0 if it depends on sizes. vz_taps returns the largest number. */
 static inline int64_t
 vz_taps_always(VzKind kind)
 {
@@ -66,7 +66,7 @@ vs_table(int64_t taps, int64_t out)
 	return out * 8 * (1 + taps) + (out * taps + 1) / 2 * 8;
 }
 
-/* An interpolation over height and width of `channels` adjacent numbers. */
+/* Returns the size for an interpolation over height and width of `channels` adjacent numbers. */
 static inline int64_t
 vs_resize(VzKind kind, const VzDim *h, const VzDim *w, int64_t channels)
 {
@@ -75,14 +75,14 @@ vs_resize(VzKind kind, const VzDim *h, const VzDim *w, int64_t channels)
 	return vs_table(taps, h->out) + vs_table(vz_taps(kind, w), w->out) + taps * (16 + w->out * channels * 4);
 }
 
-/* A product (m, k) x (k, n) of rows with strided elements.  m 0: the rows are contiguous. */
+/* Returns the size for a product (m, k) x (k, n) of rows with strided elements. m is 0 if the rows are contiguous. */
 static inline int64_t
 vs_product(int64_t nr, int64_t m, int64_t k)
 {
 	return (k * nr + nr + m * k) * 4;
 }
 
-/* Floats of packed keys (n, inner) and values (n, width).  0: too many to pack. */
+/* Returns the number of floats of packed keys (n, inner) and values (n, width). 0 if they are too many to pack. */
 static inline int64_t
 vs_attention_packed(int64_t vf, int64_t n, int64_t inner, int64_t width)
 {
@@ -91,7 +91,7 @@ vs_attention_packed(int64_t vf, int64_t n, int64_t inner, int64_t width)
 	return floats <= VA_PACKED ? floats : 0;
 }
 
-/* Attention of m rows. */
+/* Returns the size for attention of m rows. */
 static inline int64_t
 vs_attention(int64_t vf, int64_t nr, int64_t m, int64_t n, int64_t inner, int64_t width)
 {
@@ -99,14 +99,15 @@ vs_attention(int64_t vf, int64_t nr, int64_t m, int64_t n, int64_t inner, int64_
 	       (vs_attention_packed(vf, n, inner, width) + m * ((n + vf - 1) / vf * vf) + m) * 4;
 }
 
-/* A convolution by weights (.., ic, taps) that are packed on each call, for `chunk` pixels at a time. */
+/* Returns the size for a convolution by weights (.., ic, taps) that are packed on each call, for `chunk` pixels at a
+ * time. */
 static inline int64_t
 vs_convolution(int64_t nr, int64_t chunk, int64_t taps, int64_t ic)
 {
 	return (chunk * nr + nr + taps * ic * nr) * 4;
 }
 
-/* Number of rows of ow pixels that the gradient of weights reads at a time. */
+/* Returns the number of rows of ow pixels that the gradient of weights reads at a time. */
 static inline int64_t
 vs_gradient_rows(int64_t ow)
 {
@@ -119,7 +120,7 @@ vs_gradient(int64_t nr, int64_t taps, int64_t ow)
 	return (taps * VB_BLOCK + vs_gradient_rows(ow) * ow) * nr * 4;
 }
 
-/* Regions of (h, w) elements and some channels, in rows of `bins` bins: vroi_loops.h. */
+/* Returns the size for regions of (h, w) elements and some channels, in rows of `bins` bins: vroi_loops.h. */
 static inline int64_t
 vs_regions(int64_t h, int64_t w, int64_t bins, int64_t channels)
 {

@@ -8,7 +8,8 @@
 typedef uint8_t VlBytes __attribute__((vector_size(64), aligned(1), may_alias));
 typedef int8_t VlSigned __attribute__((vector_size(64), aligned(1), may_alias));
 
-/* Maps whole vectors: a permutation of two registers looks up 128 bytes of the table.  Returns the number of bytes. */
+/* Maps whole vectors. A permutation of two registers looks up 128 bytes of the table. Returns the number of bytes
+ * mapped. */
 static inline int64_t
 vl_vectors(uint8_t *y, const uint8_t *x, int64_t n, const uint8_t table[256])
 {
@@ -27,7 +28,7 @@ vl_vectors(uint8_t *y, const uint8_t *x, int64_t n, const uint8_t table[256])
 #define vl_vectors(y, x, n, table) 0
 #endif
 
-/* y[i] = table[x[i]] */
+/* Computes y[i] = table[x[i]]. */
 static inline void
 vl_look_up(void *to, const void *from, int64_t n, const void *table)
 {

@@ -1,13 +1,12 @@
-/* rt/ops/vtaps.h - filters of interpolation and source indices of nearest interpolation, also of eager kernels
+/* rt/ops/vtaps.h - filters of interpolation, and source indices of nearest interpolation; eager kernels use them, too
  *
- * Nearest coordinates are computed in float for all dtypes, as in ATen 1.13, so that floors are the same.
- */
+ * Nearest coordinates are computed in float for all dtypes, as in ATen 1.13, so that floors are the same. */
 #ifndef RT_OPS_VTAPS_H
 #define RT_OPS_VTAPS_H
 
 #include "vscratch.h"
 
-/* Keys' cubic kernel; a is -0.75, or -0.5 if antialiased */
+/* Keys' cubic kernel. a is -0.75, or -0.5 if antialiased. */
 static inline double
 vz_keys(double x, double a)
 {
@@ -23,7 +22,7 @@ vz_sinc(double x)
 	return x == 0 ? 1 : sin(3.14159265358979323846 * x) / (3.14159265358979323846 * x);
 }
 
-/* The antialiasing filter at distance x from its centre. */
+/* Returns the antialiasing filter at distance x from its centre. */
 static inline double
 vz_filter(VzKind kind, double x)
 {

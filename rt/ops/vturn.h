@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { VQ_SIDE = 16 };           /* side of a square in elements: a tile of the schedule */
+enum { VQ_SIDE = 16 };           /* side of a square in elements, which is a tile of the schedule */
 
 #if (defined __SSE2__ || defined __ARM_NEON) && !defined __TINYC__
 #ifdef __AVX512F__
@@ -25,7 +25,7 @@ enum { VQ_SIDE = 16 };           /* side of a square in elements: a tile of the 
 #endif
 typedef uint32_t VqVector __attribute__((vector_size(VQ_LANES * 4), aligned(4), may_alias));
 
-/* to[i * tostep + j] = from[i + j * fromstep], i, j < VQ_LANES; elements of 4 bytes */
+/* Computes to[i * tostep + j] = from[i + j * fromstep] for i, j < VQ_LANES and elements of 4 bytes. */
 static inline void
 vq_part(char *to, int64_t tostep, const char *from, int64_t fromstep)
 {
@@ -60,7 +60,8 @@ vq_part(char *to, int64_t tostep, const char *from, int64_t fromstep)
 }
 #endif
 
-/* to[i * tostep + j] = from[i + j * fromstep], i, j < VQ_SIDE; elements of 4 bytes that do not overlap */
+/* Computes to[i * tostep + j] = from[i + j * fromstep] for i, j < VQ_SIDE and elements of 4 bytes. The squares must not
+ * overlap. */
 static __attribute__((noinline, unused)) void
 vq_square(void *to, int64_t tostep, const void *from, int64_t fromstep)
 {

@@ -1,10 +1,9 @@
-/* rt/ops/vwino.h - 3 x 3 convolutions of stride 1 in generated kernels: Winograd F(m x m, 3 x 3), m 4 or 2
+/* rt/ops/vwino.h - 3 x 3 convolutions of stride 1 in generated kernels: Winograd F(m x m, 3 x 3), m = 4 or 2
  *
  * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015. Tiles of m x m outputs are computed from m +
- * 2 x m + 2 inputs; lanes are channels. m = 4 needs a quarter of the direct form's multiplications, and filters four
- * times as large (vfilter.h). m = 2 needs four ninths, and 1.8 times. A program computes the filters from its panels
- * when it is opened (RtMaking).
- */
+ * 2 x m + 2 inputs. Lanes are channels. m = 4 needs a quarter of the direct form's multiplications, and filters four
+ * times as large (vfilter.h). m = 2 needs four ninths, and filters 1.8 times as large. A program computes the filters
+ * from its panels when it is opened (RtMaking). */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
 
@@ -17,7 +16,7 @@ typedef double WinoWide __attribute__((vector_size(VF * 4)));
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
 
-/* filters that are transformed together, so that stores to each of the distant planes fill cache lines */
+/* Number of filters that are transformed together, so that stores to each of the distant planes fill cache lines. */
 enum { VC_FILTERS = 8 * VF };
 
 /* Transforms VC_FILTERS filters, or the last n, from w[9], which are `far` floats apart, to t[(m + 2)^2]. */
@@ -42,7 +41,7 @@ vc_wino_some(const int m, const float *w, ptrdiff_t far, ptrdiff_t n, float (*t)
 }
 
 #ifndef RT_BARE
-/* An RtMake. Transforms panels [begin, end) of a product's weights from [panel][tap][ic][column] to [(m +
+/* Implements RtMake. Transforms panels [begin, end) of a product's weights from [panel][tap][ic][column] to [(m +
  * 2)^2][panel][ic][column]. */
 VC_INLINE void
 vc_wino_some_panels(const int m, const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
@@ -76,7 +75,7 @@ vc_wino_filters_2(const RtMaking *f, const float *from, float *to, int64_t begin
 	vc_wino_some_panels(2, f, from, to, begin, end);
 }
 
-/* The same for programs with tiles of both sizes. */
+/* Does the same for programs with tiles of both sizes. */
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
@@ -87,7 +86,7 @@ WINO_END
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* m = 2, B' d: four inputs to four outputs. */
+/* Computes B' d for m = 2: four inputs to four outputs. */
 VC_INLINE void
 vc_wino_in_2(const VcV *d, VcV *o)
 {
@@ -97,7 +96,7 @@ vc_wino_in_2(const VcV *d, VcV *o)
 	o[3] = d[3] - d[1];
 }
 
-/* m = 4, B' d: six inputs to six outputs. */
+/* Computes B' d for m = 4: six inputs to six outputs. */
 VC_INLINE void
 vc_wino_in_4(const VcV *d, VcV *o)
 {
@@ -121,7 +120,7 @@ vc_wino_in(const int m, const VcV *d, VcV *o)
 		vc_wino_in_2(d, o);
 }
 
-/* m = 2, A' t: four inputs to two outputs. */
+/* Computes A' t for m = 2: four inputs to two outputs. */
 VC_INLINE void
 vc_wino_out_2(const VcV *t, VcV *o)
 {
@@ -129,7 +128,7 @@ vc_wino_out_2(const VcV *t, VcV *o)
 	o[1] = t[1] - t[2] + t[3];
 }
 
-/* m = 4, A' t: six inputs to four outputs. */
+/* Computes A' t for m = 4: six inputs to four outputs. */
 VC_INLINE void
 vc_wino_out_4(const VcV *t, VcV *o)
 {
@@ -158,8 +157,8 @@ vc_wino_lanes(ptrdiff_t i, ptrdiff_t end)
 	return i + VF <= end ? i : end - VF;
 }
 
-/* Transforms the input tile at (y0, x0) of one image to t[(m + 2)^2], whose planes are `far` floats apart; all
- * channels. */
+/* Transforms all channels of the input tile at (y0, x0) of one image to t[(m + 2)^2], whose planes are `far` floats
+ * apart. */
 VC_INLINE void
 vc_wino_tile_in(const int m, const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far)
 {
@@ -230,7 +229,7 @@ vc_wino_tile_out(const int m, const VcConv *v, float *image, ptrdiff_t y0, ptrdi
 	}
 }
 
-/* The same as functions. A program has those of the tiles that it uses. */
+/* The transforms as functions. A program has those of the tiles that it uses. */
 #define VC_WINO(m) \
 	VC_SHARED void \
 	vc_wino_in_tile_##m(const VcConv *v, const float *image, ptrdiff_t y0, ptrdiff_t x0, float *t, ptrdiff_t far) \
@@ -247,15 +246,15 @@ VC_WINO(2)
 VC_WINO(4)
 #undef VC_WINO
 
-/* Returns the floats of a plane of `block` tiles. If channels are a multiple of 16, a plane is an odd number of 16
- * floats: with an even one, the points of a tile would map to a few cache sets. */
+/* Returns the number of floats in a plane of `block` tiles. If channels are a multiple of 16, this is an odd multiple
+ * of 16: with an even one, the points of a tile would map to a few cache sets. */
 VC_INLINE ptrdiff_t
 vc_wino_plane(ptrdiff_t block, ptrdiff_t channels)
 {
 	return block * channels | 16;
 }
 
-/* Returns the tiles of a block: divides `tiles` evenly into blocks of at most `block`. */
+/* Returns the number of tiles in a block. Divides `tiles` evenly into blocks of at most `block`. */
 VC_INLINE ptrdiff_t
 vc_wino_even(ptrdiff_t tiles, ptrdiff_t block)
 {
@@ -266,7 +265,7 @@ vc_wino_even(ptrdiff_t tiles, ptrdiff_t block)
 }
 
 /* Computes a convolution. Threads divide panels or, with a step, tiles (VcShare). Threads that divide panels each
- * transform all inputs, which is cheap if there are few tiles. Blocks have at most `block` tiles. scratch: (m + 2)^2
+ * transform all inputs, which is cheap if there are few tiles. Blocks have at most `block` tiles. scratch has (m + 2)^2
  * planes of ic and of oc. */
 VC_SHARED void
 vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,

@@ -1,13 +1,12 @@
-/* rt/ops/wide.h - float vectors of the width of the processor that a file is compiled for
+/* rt/ops/wide.h - float vectors of the width of the processor for which a file is compiled
  *
- * WIDE is not defined for tcc, which has no vectors: loops are then over single elements.
- */
+ * WIDE is not defined for tcc, which has no vectors. Then loops are over single elements. */
 #ifndef RT_OPS_WIDE_H
 #define RT_OPS_WIDE_H
 
 #if defined __GNUC__ && !defined __TINYC__
 #if defined __AVX512F__
-#define WIDE 16                          /* floats of a vector */
+#define WIDE 16                          /* number of floats in a vector */
 #elif defined __AVX__
 #define WIDE 8
 #else

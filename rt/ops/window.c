@@ -1,7 +1,7 @@
 /* rt/ops/window.c - window functions of signal processing
  *
- * w(i) for i in [0, n): a periodic window is the first n of a symmetric one of n + 1; a window of one is 1.
- */
+ * w(i) for i in [0, n). A periodic window of n is the first n elements of a symmetric window of n + 1. A window of one
+ * element is 1. */
 #include "kernel.h"
 #include "tmath.h"
 
@@ -9,14 +9,14 @@ RT_FAST
 
 enum { COSINES, BARTLETT, KAISER };
 
-typedef struct Window {                  /* a - b cos + c cos 2; KAISER: beta in a */
-	const char *name;                /* operator's name */
+typedef struct Window {                  /* a window a - b cos + c cos 2; of KAISER: beta is in a */
+	const char *name;                /* name of the operator */
 	int kind;
 	double a, b, c;
 } Window;
 
 static double
-window_at(const Window *w, double x)          /* x in [0, 1] */
+window_at(const Window *w, double x)          /* x is in [0, 1] */
 {
 	double u = 2 * x - 1;
 
@@ -28,7 +28,7 @@ window_at(const Window *w, double x)          /* x in [0, 1] */
 	}
 }
 
-/* options: dtype, layout, ... */
+/* Makes a window. options: dtype, layout, ... */
 static int
 window(RtCx *cx, Window w, IValue length, bool periodic, const IValue *options, IValue *out)
 {
