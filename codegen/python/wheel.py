@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The wheel: wheel.py KILN FOLDER     writes FOLDER/kiln-VERSION-py3-none-PLATFORM.whl
+"""Builds the wheel: wheel.py KILN FOLDER     writes FOLDER/kiln-VERSION-py3-none-PLATFORM.whl
 
-It has the package, the program KILN (which looks for libraries in lib/ beside itself: $ORIGIN/lib) and the shared
-libraries that it needs beside the C library's.  No module of it is compiled, so it is for every Python 3; the platform
-is the newest version of glibc that any of these files asks for.  A wheel is a zip with METADATA, WHEEL and RECORD, and
-this one is the same for the same files."""
+The wheel holds the package, the executable KILN (which looks for libraries in lib/ beside itself: $ORIGIN/lib) and the
+shared libraries that KILN needs, except the C library's.  No module of the package is compiled, so the wheel fits every
+Python 3.  The platform tag names the newest glibc version that any of these files asks for.  A wheel is a zip with
+METADATA, WHEEL and RECORD.  The same files give the same wheel, byte for byte."""
 import base64
 import glob
 import hashlib
@@ -22,7 +22,7 @@ MACHINES = {62: "x86_64", 183: "aarch64"}
 
 
 def libraries(program):
-    """[(name, path)] of the shared libraries that it needs, those of others too, but the C library's."""
+    """Returns [(name, path)] of the shared libraries that program needs, directly or not, except the C library's."""
     said = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE).stdout.decode()
     found = re.findall(r"^\s*(\S+) => (\S+|not found)", said, re.M)
     lacks = [name for name, path in found if not os.path.isabs(path)]
@@ -32,7 +32,9 @@ def libraries(program):
 
 
 def licenses(paths):
-    """[(name, path)] of what Debian says of the packages that these files come from."""
+    """Returns [(package, path)] of the copyright files of the Debian packages that these files and libtcc come from.
+
+    The list is empty on a machine without dpkg."""
     found = {}
     if not shutil.which("dpkg"):
         return []
@@ -47,7 +49,7 @@ def licenses(paths):
 
 
 def platform(files):
-    """The tag of the wheel's platform, by what these ELF files ask for."""
+    """Returns the platform tag of the wheel: the newest glibc version and the machine that these ELF files need."""
     newest, machine = (2, 17), None
     for path in files:
         with open(path, "rb") as f:
@@ -77,13 +79,13 @@ ENTRY_POINTS = b"[console_scripts]\nkiln = kiln.__main__:main\n\n[torch_dynamo_b
 
 
 class Wheel:
-    """A zip that notes what is in it."""
+    """A zip writer that collects the lines of RECORD."""
 
     def __init__(self, path, info):
         self.zip, self.info, self.record = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED), info, []
 
     def add(self, name, data, mode=0o644):
-        member = zipfile.ZipInfo(name)                 # of 1980: the same bytes each time
+        member = zipfile.ZipInfo(name)                 # dated 1980, so that the bytes are the same each time
         member.external_attr, member.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         self.record.append("%s,sha256=%s,%d\n" % (name, digest, len(data)))

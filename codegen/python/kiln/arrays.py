@@ -1,9 +1,9 @@
-"""PyTorch's tensors and NumPy's arrays, as DLPack's tensors over the same memory, and the other way.
+"""Converts PyTorch's tensors and NumPy's arrays to DLPack tensors over the same memory, and back.
 
-A kind has `view(array, key)`: the address of a DLTensor, the array whose memory it has, and an object that owns it; and
-`own(address)`, an array over the memory of a DLManagedTensor, which gives it back at its end.  What Kiln's door cannot
-take as it lies is copied: negative strides, read-only arrays (a model may write to its arguments), foreign byte orders,
-lazy conjugates."""
+A kind has `view(array, key)`, which returns the address of a DLTensor, the array whose memory it describes, and an
+object that keeps the DLTensor alive. It also has `own(address)`, which returns an array over the memory of a
+DLManagedTensor; the array frees that memory at its end. Arrays that Kiln cannot read in place are copied: negative
+strides, read-only arrays (a model may write to its arguments), foreign byte orders, lazy conjugates."""
 import ctypes as c
 import sys
 import zipfile
@@ -16,17 +16,18 @@ from .door import CPU, CUDA, DLManagedTensor, DLTensor
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (1, 16): "u2", (1, 32): "u4", (1, 64): "u8", (2, 16): "f2", (2, 32): "f4",
           (2, 64): "f8", (5, 64): "c8", (5, 128): "c16", (6, 8): "?"}
-_FLOATS8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}    # by DLPack's codes
+# names by DLPack's codes
+_FLOATS8 = {10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz"}
 _LACKING = {4: "bfloat16", **_FLOATS8}
 
 
 def torch():
-    """The module, where it is imported; else None: nothing here imports it."""
+    """Returns the module torch if it is imported, else None. Nothing in this file imports it."""
     return sys.modules.get("torch")
 
 
 def kind_of(value):
-    """TORCH, NUMPY, or None: it is no array."""
+    """Returns TORCH or NUMPY. None if the value is no array."""
     found = torch()
     if found is not None and isinstance(value, found.Tensor):
         return TORCH
@@ -36,7 +37,8 @@ def kind_of(value):
 
 
 def _filled(array, data, shape, strides, kind, device=(CPU, 0)):
-    """What view() gives of an array whose memory is at data.  kind: DLPack's (code, bits); device: its kind and index."""
+    """Returns the result of view() for an array whose memory is at `data`. kind: DLPack's (code, bits). device: its
+    kind and index."""
     n = len(shape)
     sizes = c.c_int64 * n
     tensor = DLTensor(data, *device, n, *kind, 1, sizes(*shape), sizes(*strides), 0)
@@ -51,7 +53,7 @@ class Numpy:
             a = value if isinstance(value, (np.ndarray, np.generic)) else np.from_dlpack(value)
         except (BufferError, TypeError, RuntimeError) as e:
             raise errors.BadArgument("argument '%s' is not in the CPU's memory: %s" % (key, e)) from None
-        a = np.asarray(a)                              # NumPy's scalars, too
+        a = np.asarray(a)                              # converts NumPy's scalars, too
         if a.dtype.kind not in _KINDS or (a.dtype.kind, a.dtype.itemsize) in (("f", 16), ("c", 32)):
             raise errors.BadArgument("argument '%s' is an array of %s: Kiln has no such tensors" % (key, a.dtype))
         if not a.dtype.isnative:
@@ -63,7 +65,8 @@ class Numpy:
                        (_KINDS[a.dtype.kind], 8 * size))
 
     def wrote(self, value, a):
-        """The model wrote to the memory of view()'s array, which is a copy where the value could not be taken."""
+        """Called when the model has written to the memory of view()'s array. Copies the array back if it was a copy of
+        the value."""
         if isinstance(value, np.ndarray) and value.flags.writeable and not np.may_share_memory(a, value):
             value[...] = a
 
@@ -84,7 +87,7 @@ class Numpy:
 
 
 class _Taken:
-    """What np.asarray keeps as the base of an array over a managed tensor."""
+    """The object that np.asarray keeps as the base of an array over a managed tensor."""
 
     def __init__(self, taken):
         t = taken.tensor
@@ -116,11 +119,12 @@ class Torch:
             self._codes.update((getattr(t, name), code) for name, code in later.items() if hasattr(t, name))
         return self._codes
 
-    _direct = None                                     # dtypes whose tensors PyTorch's own capsules show as they are
+    _direct = None                                     # dtypes for which PyTorch's own capsules can be used
 
     def direct(self):
-        """The dtypes for which PyTorch's capsules have Kiln's codes and the tensor's own strides: those of old versions
-        say that a bool is a byte, and that the stride of a dim of size 1 is 1.  Not complex ones, which may be lazy."""
+        """Returns the dtypes for which PyTorch's capsules have Kiln's codes and the tensor's own strides. Old versions
+        describe a bool as a byte, and the stride of a dim of size 1 as 1. Complex dtypes are left out, because
+        their tensors may be lazy conjugates."""
         if self._direct is None:
             t, found = torch(), set()
             for dtype, kind in self.codes().items():
@@ -158,26 +162,28 @@ class Torch:
         if not x.is_cuda:
             return _filled(x, x.data_ptr(), x.shape, x.stride(), found)
         stream = torch().cuda.current_stream(x.device)
-        if stream.cuda_stream:                         # the model's own stream waits for the default one only
+        if stream.cuda_stream:                         # the model's own stream only waits for the default one
             stream.synchronize()
         return _filled(x, x.data_ptr(), x.shape, x.stride(), found, (CUDA, x.device.index))
 
     def wrote(self, value, x):
-        """The model wrote to the memory of view()'s tensor, which is a copy where the value could not be taken."""
+        """Called when the model has written to the memory of view()'s tensor. Copies the tensor back if it was a copy
+        of the value."""
         t = torch()
         with t.no_grad():
             if x is not value:
                 value.copy_(x)
             elif not x.is_inference() and hasattr(t.autograd.graph, "increment_version"):
-                t.autograd.graph.increment_version(x)  # as PyTorch counts writes
+                t.autograd.graph.increment_version(x)  # counts the write, as PyTorch does
 
     def version(self, x):
-        """What changes when a tensor is written or gets other memory; writes to its .data are not counted."""
+        """Returns a value that changes when the tensor is written to or gets other memory. Writes to its .data do not
+        change it."""
         return x.data_ptr(), 0 if x.is_inference() else x._version
 
     def own(self, taken):
         t = torch()
-        if t.bool not in (self._direct or self.direct()):              # a DLPack before 0.8 has no bools
+        if t.bool not in (self._direct or self.direct()):              # DLPack before 0.8 has no bools
             made = DLTensor.from_address(taken)
             if made.code == 6:
                 made.code = 1
@@ -196,17 +202,17 @@ NUMPY, TORCH = Numpy(), Torch()
 
 
 def view(value, key):
-    """Of an array of any kind."""
+    """Returns view() for an array of any kind."""
     return (TORCH if kind_of(value) is TORCH else NUMPY).view(value, key)
 
 
 def save(path, leaves):
-    """An .npz of leaves [(key, array or text or number)], as kiln's commands read it."""
+    """Writes an .npz of leaves [(key, array or text or number)], as kiln's commands read it."""
     with zipfile.ZipFile(path, "w") as z:
         for key, value in leaves:
             if kind_of(value) is TORCH:
                 value = value.detach().resolve_conj().resolve_neg().contiguous()
-                if value.dtype is torch().bfloat16:    # two bytes without a meaning, as Kiln has them
+                if value.dtype is torch().bfloat16:    # two bytes without a meaning, as in Kiln's files
                     value = value.view(torch().int16).numpy().view("V2")
                 elif TORCH.dtype(value) in _FLOATS8.values():
                     value = value.view(torch().uint8).numpy().view([(TORCH.dtype(value), "u1")])
@@ -219,7 +225,7 @@ def save(path, leaves):
 
 
 def copied(t):
-    """A NumPy array of what a DLTensor says, in memory of its own."""
+    """Returns a NumPy array with a copy of a DLTensor's elements."""
     kind = _NUMPY.get((t.code, t.bits))
     if not kind:
         raise errors.Unsupported("NumPy has no arrays of DLPack's type %d of %d bits" % (t.code, t.bits))

@@ -1,7 +1,8 @@
-"""Compiled libraries by what they were made of.
+"""Keeps compiled libraries, by a hash of everything that they were made from.
 
-An entry is a folder that is made elsewhere and renamed into its place, so it is there whole or not at all, whoever else
-makes it at the same time.  The oldest ones go when all are larger than KILN_CACHE_BYTES (4 GB)."""
+An entry is a folder that is made elsewhere and renamed into place. So it is either complete or absent, even if several
+processes make it at the same time. If all entries together exceed KILN_CACHE_BYTES (4 GB), the oldest ones are
+removed."""
 import atexit
 import os
 import shutil
@@ -12,7 +13,7 @@ from . import errors
 
 
 def folder() -> str:
-    """Where they are: KILN_CACHE, or kiln/python in XDG_CACHE_HOME or ~/.cache."""
+    """Returns the cache's folder: KILN_CACHE, or kiln/python in XDG_CACHE_HOME or ~/.cache."""
     top = os.environ.get("XDG_CACHE_HOME", "")
     top = top if os.path.isabs(top) else os.path.join(os.path.expanduser("~"), ".cache")
     return os.environ.get("KILN_CACHE") or os.path.join(top, "kiln", "python")
@@ -38,13 +39,13 @@ def _size(path):
 
 
 def _trim(but):
-    """Entries used longest ago go, and what a process that was killed left a day ago."""
+    """Removes the entries used longest ago, and folders that killed processes left behind more than a day ago."""
     found = []
     for name in os.listdir(folder()):
         entry = os.path.join(folder(), name)
         try:
             found.append((os.path.getmtime(entry), _size(entry), entry))
-        except OSError:                                # gone by another one's hand
+        except OSError:                                # another process has removed it
             continue
     left = sum(size for _, size, _ in found) - int(os.environ.get("KILN_CACHE_BYTES") or 4 << 30)
     for used, size, entry in sorted(found):
@@ -56,8 +57,8 @@ def _trim(but):
 
 
 def get(key, make, keep=True):
-    """The folder of this key's entry.  make(FOLDER) fills it, if there is none; what it raises goes on.  keep False:
-    it is made anyway, and lives as long as this process."""
+    """Returns the folder of this key's entry. If there is none, make(FOLDER) fills it; exceptions of make are passed
+    on. If keep is False, a new folder is made in any case, and lives as long as this process."""
     entry = os.path.join(folder(), key)
     if keep and os.path.isdir(entry):
         try:
@@ -77,7 +78,7 @@ def get(key, make, keep=True):
         raise
     try:
         os.rename(made, entry)
-    except OSError:                                    # somebody else was first
+    except OSError:                                    # another process was first
         shutil.rmtree(made, ignore_errors=True)
         if not os.path.isdir(entry):
             raise
@@ -86,5 +87,5 @@ def get(key, make, keep=True):
 
 
 def clear() -> None:
-    """Removes all entries.  Models that are loaded stay so."""
+    """Removes all entries. Loaded models stay usable."""
     shutil.rmtree(folder(), ignore_errors=True)

@@ -1,8 +1,9 @@
-"""A PyTorch module or function becomes an archive that Kiln compiles, and a signature: how calls become leaves.
+"""Converts a PyTorch module or function to an archive that Kiln compiles, and to a signature, which turns calls into
+leaves.
 
-First torch.export; a model that it refuses goes through torch.jit.script, with a warning.  torch.jit.trace drops
-branches on data and the model's own checks, so it is used only when the caller asks for it.
-PyTorch must be imported before this module is."""
+torch.export is tried first. A model that it refuses goes through torch.jit.script, with a warning. torch.jit.trace
+drops branches on data and the model's own checks, so it is used only if the caller asks for it. PyTorch must be
+imported before this module."""
 import contextlib
 import copy
 import inspect
@@ -39,7 +40,7 @@ def _is_scripted(value):
 
 
 def modules_of(function):
-    """{name: module} of those that a function or method refers to."""
+    """Returns {name: module} of the modules that a function or method refers to."""
     if isinstance(function, torch.nn.Module):
         return {"self": function}
     cells = inspect.getclosurevars(function) if inspect.isfunction(function) else None
@@ -48,7 +49,7 @@ def modules_of(function):
 
 
 class _Function(torch.nn.Module):
-    """A function as a module: the modules that it refers to are its own, so their weights are parameters."""
+    """A function as a module. The modules that it refers to become its submodules, so their weights are parameters."""
 
     def __init__(self, function):
         super().__init__()
@@ -58,8 +59,8 @@ class _Function(torch.nn.Module):
         self.train(any(m.training for m in list(self.children())))
         try:
             inspect.signature(function)
-            self.forward = function                    # with its names
-        except ValueError:                             # of a function of C
+            self.forward = function                    # has the function's parameter names
+        except ValueError:                             # a function written in C
             pass
 
     def forward(self, *args, **kwargs):
@@ -77,18 +78,19 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 
 class Call:
-    """How arguments go to a signature: those that may be positional are, the others by name.  All calls give the same
-    ones: a default stands for an argument that only the examples give, and one that they do not give is its default."""
+    """Normalizes calls, so that all have the same arguments in the same form. Arguments that may be positional are,
+    and the others are passed by name. If only the examples pass an argument, a call that leaves it out passes its
+    default. If no example passes an argument, a call may only pass its default."""
 
     def __init__(self, model):
-        self.given = None                              # names of parameters that the examples give, once they are known
+        self.given = None    # names of the parameters that the examples pass; None until they are known
         try:
             self.signature = None if _is_scripted(model) else inspect.signature(model.forward)
         except (TypeError, ValueError):
             self.signature = None
 
     def normal(self, args, kwargs):
-        """(args, kwargs) of a call."""
+        """Returns a call as (args, kwargs) in normal form."""
         if self.signature is None:
             return args, kwargs
         try:
@@ -112,7 +114,8 @@ class Call:
                                          "was compiled for that" % (name, parameter.default))
 
     def learn(self, calls):
-        """The examples as calls that give all arguments that any of them gives."""
+        """Learns the arguments from the examples. Returns the examples as calls that pass all arguments that any of
+        them passes."""
         if self.signature is not None and calls:
             try:
                 self.given = set().union(*(self.signature.bind(*args, **kwargs).arguments for args, kwargs in calls))
@@ -121,13 +124,13 @@ class Call:
         return [self.normal(*one) for one in calls]
 
     def learn_spec(self, spec):
-        """The arguments that an exported program was called with are those of its structure."""
+        """Learns the arguments from the structure with which a program was exported."""
         if self.signature is not None and self.given is None:
             args, kwargs = _children(spec)
             self.given = set(list(self.signature.parameters)[:len(_children(args))]) | set(kwargs.context)
 
     def spelled(self, spec):
-        """A call of such a structure: (x=_, state=[_, _])."""
+        """Returns the text of a call with such a structure: (x=_, state=[_, _])."""
         args, kwargs = _children(spec)
         names = list(self.signature.parameters) if self.signature else []
         names = [*names, *[None] * len(_children(args))][:len(_children(args))] + list(kwargs.context)
@@ -148,11 +151,12 @@ def _spelled(spec):
 
 
 def _part_names(spec):
-    """The names of a structure's parts where it has them: a dict's keys, what a registered class says; else numbers."""
+    """Returns the names of a structure's parts: a dict's keys, or the names that a registered class gives. Else their
+    numbers."""
     n, names = len(_children(spec)), spec.context
     if not isinstance(names, (list, tuple)):
         return range(n)
-    # a dataclass: fields, and those that were None
+    # a dataclass: its fields, and those that were None
     if len(names) == 2 and isinstance(names[0], (list, tuple)) and names[0]:
         names = names[0]
     plain = ("builtins", "collections", "torch.fx.immutable_collections")
@@ -161,7 +165,7 @@ def _part_names(spec):
 
 
 def _keys(spec, key, leaves):
-    """The keys of a pytree's leaves, as frontend/archive/pt2_spec.c has them."""
+    """Appends the keys of a pytree's leaves, as frontend/archive/pt2_spec.c makes them."""
     if spec.is_leaf():
         leaves.append(key)
         return
@@ -178,7 +182,7 @@ def _is_leaf(spec):
 
 
 def _named_keys(spec, names):
-    """Of (args, kwargs): args by the names of forward's arguments, kwargs by their own."""
+    """Returns the keys of (args, kwargs): args by the names of forward's arguments, kwargs by their own names."""
     args, kwargs = _children(spec)
     keys = []
     for child, name in zip(_children(args) + _children(kwargs), names):
@@ -187,7 +191,7 @@ def _named_keys(spec, names):
 
 
 def _ordered(value, spec):
-    """With dicts' entries in the order that a spec has."""
+    """Returns the value with dicts' entries in the order of the spec."""
     if spec.is_leaf():
         return value
     if type(value) is dict and spec.type is dict and set(value) == set(spec.context):
@@ -198,12 +202,13 @@ def _ordered(value, spec):
 
 
 class Exported:
-    """The signature of an exported program.  A call's structure has to be that of the examples.  tensors: the
-    number of results where the result is one tensor or a row of them: build() gets a list.  None: it gets a dict."""
+    """The signature of an exported program. The structure of a call must be that of the examples. `tensors` is the
+    number of results if the result is one tensor or a sequence of tensors; then build() gets a list. Otherwise it
+    is None, and build() gets a dict."""
     name = "forward"
 
     def __init__(self, program, call, trees=None):
-        """trees: _Trees, when the program has leaves only."""
+        """trees: a _Trees, if the program's arguments are only leaves."""
         self.call, self.trees = call, trees
         self.spec = trees.spec if trees else program.call_spec.in_spec
         call.learn_spec(self.spec)
@@ -225,7 +230,7 @@ class Exported:
             all(kind == "tensor" for kind, _ in self.results) else None
 
     def flatten(self, args, kwargs):
-        """The leaves of a call's arguments: [(key, array or number or text)]."""
+        """Returns the leaves of a call's arguments: [(key, array or number or text)]."""
         leaves = self.flat.leaves(args, kwargs) if self.flat else None
         if leaves is not None:
             return [(key, value) for key, value in zip(self.keys, leaves) if value is not None]
@@ -242,7 +247,7 @@ class Exported:
         return [(key, value) for key, value in zip(self.keys, leaves) if value is not None]
 
     def build(self, results):
-        """The result, of leaves by key."""
+        """Builds the result from leaves by key."""
         if self.tensors is not None:
             return results[0] if self.out_spec.is_leaf() else self.out_spec.type(results)
         leaves = [wanted if kind == "constant" else results[key] if kind == "tensor" else results[key].item()
@@ -252,7 +257,7 @@ class Exported:
 
 
 class _Flatly:
-    """Most calls: arguments without structure, which need neither inspect nor pytree to become leaves."""
+    """A fast path for most calls: arguments without structure become leaves without inspect and pytree."""
 
     def __init__(self, call, spec, inputs):
         args, kwargs = _children(spec)
@@ -261,17 +266,17 @@ class _Flatly:
         self.usable = all(c.is_leaf() for c in _children(args) + _children(kwargs)) and \
             all(kind != "tensor" or wanted for kind, wanted, _ in inputs)
         self.positional, names = len(_children(args)), list(kwargs.context or ())
-        self.direct = self.positional if self.positional == len(inputs) else None      # number of arguments in order
+        self.direct = self.positional if self.positional == len(inputs) else None      # number of positional arguments
         parameters = call.signature.parameters if call.signature else {}
         kinds = {p.kind for p in parameters.values()}
-        self.names = None                              # [(name, default)].  None: all are positional
+        self.names = None                              # [(name, default)]; None if all arguments are positional
         if parameters and not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD,
                                        inspect.Parameter.POSITIONAL_ONLY}:
             names = list(parameters)[:self.positional] + names
             self.names = [(name, parameters[name].default) for name in names]
 
     def leaves(self, args, kwargs):
-        """The values of a call in the order of the program's inputs.  None: the call needs a closer look."""
+        """Returns the values of a call in the order of the program's inputs. None if the call needs the slow path."""
         if kwargs or len(args) != self.direct:
             args = self._in_order(args, kwargs)
         if not self.usable or args is None:
@@ -317,8 +322,8 @@ def _check(place, value, kind, wanted, rank):
 
 
 def _kind(argument, value):
-    """("constant", its value, None), ("tensor", its dtype, its rank) or ("number", None, None): an argument in
-    torch.export's signature."""
+    """Returns the kind of an argument in torch.export's signature: ("constant", its value, None), ("tensor", its
+    dtype, its rank) or ("number", None, None)."""
     if type(argument).__name__ == "ConstantArgument":
         return "constant", argument.value, None
     if type(argument).__name__ == "TensorArgument":
@@ -339,16 +344,17 @@ def exported(model, call, calls, dynamic):
     try:
         with torch.no_grad(), sizes.oblivious():
             return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
-    except Exception:                                  # what asks whether a size is 1 wants to be told
+    except Exception:                                  # a model that asks whether a size is 1 needs to know it
         with torch.no_grad():
             return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
 
 
 class _Flat(torch.nn.Module):
-    """A module with leaves as arguments and results: of structures without a name in a file, or that only Python has."""
+    """A module whose arguments and results are leaves, for structures that have no name in a file or exist only in
+    Python."""
 
     def __init__(self, module, trees, places):
-        """places: of the leaves, which are forward's arguments by names like these."""
+        """places: keys of the leaves. They become the names of forward's arguments."""
         super().__init__()
         self.module = module
         self.train(module.training)
@@ -366,7 +372,7 @@ class _Flat(torch.nn.Module):
 
 
 class _Trees:
-    """How calls of a module that is _Flat become leaves: the structure of an example's simple forms, and skeletons."""
+    """Converts calls of a _Flat module to leaves. Has the structure of an example's simple forms, and the skeletons."""
 
     def __init__(self, module, call):
         args, kwargs = copy.deepcopy(call)             # a model may write to its caches
@@ -383,14 +389,14 @@ def _save(program, path):
 
 
 def _save_exported(module, call, calls, dynamic, folder):
-    """Exported and written: (path, signature, a sentence for each size that torch.export fixed)."""
+    """Exports and saves a module. Returns (path, signature, a sentence for each size that torch.export fixed)."""
     path = os.path.join(folder, "model.pt2")
     try:
         with sizes.Fixed() as fixed:
             program = exported(module, call, calls, dynamic)
         signature = Exported(program, call)
         return _save(program, path), signature, fixed.sentences(program, signature.keys, calls, dynamic)
-    except Exception as e:                             # of several classes: types that nobody has registered ...
+    except Exception as e:                             # several classes, for example for types that are not registered
         if not (isinstance(e, NotImplementedError) or "type" in str(e)) or dynamic not in (True, False, None):
             raise
     trees = _Trees(module, calls[0])
@@ -423,20 +429,21 @@ def _traced(module, call):
     try:
         with torch.no_grad(), _without_deprecations():
             return torch.jit.trace(_unwrapped(module), (*args, *kwargs.values()))
-    except Exception as e:                             # of many classes
+    except Exception as e:                             # many classes
         raise errors.CompileError(_refusal("torch.jit.trace", e)) from e
 
 
 def _refusal(function, error):
-    """One line: which function of PyTorch refuses the model, at which line of the user's code, and why."""
+    """Returns one line: which function of PyTorch refuses the model, at which line of the user's code, and why."""
     said, at = str(error).strip().splitlines(), lines.of_error(error)
     place = " at %s" % lines.spelled(at) if at else ""
     return "%s refuses it%s: %s: %s" % (function, place, type(error).__name__, said[0] if said else "no reason")
 
 
 class Archive:
-    """A file for Kiln.  signature: of an exported program, which has the first call's arguments inside; None: of the
-    archive's declared types.  calls: [(args, kwargs)].  how: the function of PyTorch that made it."""
+    """A file for Kiln. signature: that of an exported program, which contains the first call's arguments; None if the
+    archive's declared types are the signature. calls: [(args, kwargs)]. how: name of the PyTorch function that made
+    it."""
 
     def __init__(self, path, signature, calls, how):
         self.path, self.signature, self.calls, self.how = path, signature, calls, how
@@ -445,7 +452,7 @@ class Archive:
 def has_autocast():
     try:
         return torch.is_autocast_enabled("cpu")
-    except TypeError:                                  # before 2.4
+    except TypeError:                                  # before PyTorch 2.4
         return torch.is_autocast_cpu_enabled()
 
 
@@ -464,7 +471,7 @@ def _warn_of_modes(module):
 
 
 def capture(model, calls, dynamic, folder, trace=False):
-    """An Archive in the folder.  calls: of examples, [(args, kwargs)].  dynamic, trace: as compile() has them."""
+    """Makes an Archive in the folder. calls: the examples, [(args, kwargs)]. dynamic, trace: as in compile()."""
     if trace and (_is_exported(model) or _is_scripted(model)):
         raise errors.BadOption("trace=True wants a module or a function: a %s is a graph" % type(model).__name__)
     if trace and dynamic:
@@ -488,7 +495,7 @@ def capture(model, calls, dynamic, folder, trace=False):
             path, signature, fixed = _save_exported(module, call, calls, dynamic, folder)
         except errors.KilnError:
             raise
-        except Exception as e:                         # of many classes; the reason is shown
+        except Exception as e:                         # many classes; the reason is shown
             why = _refusal("torch.export", e)
         else:
             for sentence in fixed:
@@ -505,7 +512,7 @@ def capture(model, calls, dynamic, folder, trace=False):
 
 
 def _names(program, call):
-    """Of forward's arguments, as the archive has them."""
+    """Returns the names of forward's arguments, as in the archive."""
     found = program.module_call_graph[0].signature
     names = getattr(found, "forward_arg_names", None) if found else None
     return names or list(call.signature.parameters)

@@ -1,4 +1,4 @@
-"""kiln bench and kiln check: what the commands print as JSON."""
+"""Runs kiln bench and kiln check, and returns their JSON."""
 import json
 import os
 import tempfile
@@ -8,7 +8,7 @@ from . import errors, model as models, program
 
 
 def _archive(model, example_inputs, dynamic, folder, options):
-    """The words for a command's MODEL and -i.  Takes trace out of the options."""
+    """Returns the words for a command's MODEL and -i. Removes trace from the options."""
     path, signature, calls, _ = models.source_of(model, models.examples_of(example_inputs), dynamic, folder,
                                                  options.pop("trace", False))
     if calls and not signature:
@@ -20,10 +20,10 @@ def _archive(model, example_inputs, dynamic, folder, options):
 
 def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: Optional[str] = None,
           no_grad: bool = True, **options: Any) -> Dict[str, Any]:
-    """What `kiln bench --json` says: median_ms, min_ms, kernels (a row for each launch), machine ...
+    """Returns the JSON of `kiln bench`: median_ms, min_ms, kernels (an entry for each launch), machine ...
 
-    model, example_inputs, dynamic, trace: as compile() has them; or the path of a program that Kiln made.  options:
-    those of `kiln bench`, as threads=2, against=PROGRAM.  Raises as compile() does."""
+    model, example_inputs, dynamic, trace: as in compile(). model may also be the path of a program that Kiln made.
+    options: those of `kiln bench`, such as threads=2, against=PROGRAM. Raises the same errors as compile()."""
     options = dict(options, no_grad=no_grad, cc=program.compiler(cc))
     with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
         words = _archive(model, example_inputs, dynamic, folder, options)
@@ -32,12 +32,12 @@ def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: O
 
 def check(model: Any, example_inputs: Any = None, program_path: Optional[str] = None, *, dynamic: Any = False,
           cc: Optional[str] = None, no_grad: bool = True, **options: Any) -> List[Dict[str, Any]]:
-    """What `kiln check --json` says, for each input: {"input", "answer": "same", "ill-conditioned" or "differs",
-    "why"}.
+    """Returns the JSON of `kiln check`. For each input it has {"input", "answer": "same", "ill-conditioned" or
+    "differs", "why"}.
 
-    Compares a program (program_path; None: one is made, with the options of `kiln build`) with the interpreter of the
-    model as it was read.  model, example_inputs, dynamic, trace: as compile() has them; without examples of a .pt2,
-    its own.  Raises as compile() does; a difference is no error, see "answer"."""
+    Compares a program with the interpreter of the model as it was read. program_path: the program; if it is None, one
+    is made with the options of `kiln build`. model, example_inputs, dynamic, trace: as in compile(). Without examples,
+    a .pt2 uses its own. Raises the same errors as compile(). A difference is no error: see "answer"."""
     both = "method", "seed", "eval", "timeout", "op", "op_schema", "op_body"
     shared = program.words_of(dict({k: options[k] for k in both if k in options}, no_grad=no_grad))
     options = dict(options, no_grad=no_grad, cc=program.compiler(cc))

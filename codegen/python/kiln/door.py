@@ -1,4 +1,4 @@
-"""A compiled library, as its header NAME.h says it (rt/name.h), by ctypes."""
+"""Calls a compiled library through ctypes, by the functions of its header NAME.h (rt/name.h)."""
 import ctypes as c
 import os
 import sys
@@ -7,9 +7,9 @@ import weakref
 
 from . import errors
 
-NAME = "kiln_model"                                    # of every library that this package makes
+NAME = "kiln_model"    # prefix of the functions in every library that this package makes
 OK, RAISED, ARGUMENT, SIZE, GUARD, MEMORY, BUSY, UNSUPPORTED = range(8)
-CPU, CUDA, TEXT = 1, 2, 255                            # DLPack's devices; a leaf's type code
+CPU, CUDA, TEXT = 1, 2, 255                            # DLPack's devices; type code of a leaf that is a text
 
 
 class DLTensor(c.Structure):
@@ -41,7 +41,7 @@ class _Options(c.Structure):
                 ("strict", c.c_int), ("device_index", c.c_int), ("stream", c.c_void_p)]
 
 
-# name: result, arguments.  Those of _SHORT do not let other threads of Python run.
+# Result and arguments of each function, by name. Functions in _SHORT run without releasing the GIL.
 _FUNCTIONS = {
     "open": (c.c_void_p, [c.POINTER(_Options), c.c_char_p, c.c_size_t]), "close": (None, [c.c_void_p]),
     "reset": (c.c_int, [c.c_void_p]), "error": (c.c_char_p, [c.c_void_p]),
@@ -68,7 +68,7 @@ def _warn(arg, text, n):
 
 
 class Library:
-    """A library's functions, without its name: call, set ..."""
+    """The functions of a library, without their prefix: call, set ..."""
 
     def __init__(self, path):
         self.path = path
@@ -78,11 +78,11 @@ class Library:
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
 
-    def inputs(self, method):                          # replaced by the function for each object; here for its type
+    def inputs(self, method):    # replaced by a cached function for each object; defined here for its type
         raise NotImplementedError
 
     def keys(self, method):
-        """The keys of a method's arguments, in the order that `call` takes them."""
+        """Returns the keys of a method's arguments, in the order in which `call` takes them."""
         leaves = c.POINTER(_Leaf)()
         n = self.inputs(method.encode(), c.byref(leaves))
         return [leaves[i].key.decode(errors="surrogateescape") for i in range(max(n, 0))]
@@ -92,7 +92,8 @@ _locked = weakref.WeakSet()
 
 
 class Locked:
-    """An object with a `_lock`.  In a forked child the lock is a new one: the thread that held it is the parent's."""
+    """An object with a `_lock`. A forked child gets a new lock, because the thread that held it exists only in the
+    parent."""
 
     def __init__(self):
         self._lock = threading.RLock()
@@ -117,7 +118,7 @@ _libraries = _Libraries()
 
 
 def load(path):
-    """The library of that file, one object for each file."""
+    """Loads the library in that file. Returns the same object for the same file."""
     path = os.path.realpath(path)
     with _libraries._lock:
         loaded = _libraries.by_path
@@ -130,10 +131,10 @@ def load(path):
 
 
 class Instance:
-    """A model with a state of its own.  Not for several threads at once: Model sees to that."""
+    """A model with its own state. It must not be called by several threads at once; Model prevents that."""
 
     def __init__(self, library, weights=None, threads=1, seed=None, strict=False, device=None):
-        """weights: the file that they are in, when they are not in the library.  device: cpu, cuda or cuda:1."""
+        """weights: file of the weights, if they are not in the library. device: cpu, cuda or cuda:1."""
         why = c.create_string_buffer(1024)
         options = _Options(threads=threads, print=_print, warn=_warn, seed=seed or 0, seeded=seed is not None,
                            strict=strict, weights_file=weights and os.fsencode(weights),
@@ -160,8 +161,8 @@ class Instance:
         raise kinds.get(status, errors.InternalError)(text)
 
     def call(self, method, leaves):
-        """leaves: [(key, text or address of a DLTensor)], whose memory the caller keeps until this returns.  Then take()
-        gives results."""
+        """Calls a method. leaves: [(key, text or address of a DLTensor)], whose memory the caller keeps until this
+        returns. The results are available by take()."""
         found = self.places.get(method)
         if not found:
             keys = self.library.keys(method)
@@ -179,8 +180,8 @@ class Instance:
         self.check(self.library.call(self.at, name, given, len(places), None, 0))
 
     def take(self, tensor_of):
-        """The last call's results by key: texts, None, and tensor_of(address of a DLManagedTensor), who has to let go
-        of it."""
+        """Returns the last call's results by key: texts, None, and tensor_of(address of a DLManagedTensor). tensor_of
+        must free the managed tensor."""
         key, t, results, library = c.c_char_p(), DLTensor(), {}, self.library
         n, nones = library.results(self.at), self._nones()
         for i in range(n + 1):
@@ -195,7 +196,7 @@ class Instance:
             results[name] = tensor_of(self._taken(i))
 
     def _nones(self):
-        """The last result's Nones: [(key, number of results before it)]."""
+        """Returns the Nones of the last result: [(key, number of results before it)]."""
         nones, before = [], c.c_int()
         key = self.library.result_none(self.at, 0, c.byref(before))
         while key is not None:
@@ -204,7 +205,7 @@ class Instance:
         return nones
 
     def take_tensors(self, n, tensor_of):
-        """The last call's results, of which it is known that they are n tensors: take()'s values."""
+        """Returns the last call's results, as take() does, if they are known to be n tensors."""
         return [tensor_of(self._taken(i)) for i in range(n)]
 
     def _taken(self, i):

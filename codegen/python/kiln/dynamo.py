@@ -1,8 +1,8 @@
 """torch.compile(model, backend="kiln"): graphs of PyTorch's compiler, for inference.
 
-A graph is compiled in its first call, through torch.export.  Weights are its arguments; those that belong to modules
-become constants of the code, which holds for them and their versions: others, and weights that were changed, get code
-of their own.  Sizes that the graph has as symbols are open."""
+A graph is compiled in its first call, through torch.export. Weights are arguments of the graph. Those that belong to
+modules become constants of the code, which is valid for these tensors and their versions. Other weights, or weights
+that were changed, get code of their own. Sizes that are symbols in the graph are dynamic."""
 import copy
 import operator
 from typing import Any, Callable, Dict, List, Optional
@@ -12,16 +12,16 @@ import torch.fx
 
 from . import arrays, capture, errors, graphs, model as models, tree
 
-MOST = 8                                               # codes for one graph, for its weights and numbers
+MOST = 8    # largest number of codes for one graph, with different weights and numbers
 
 
 def backend(graph: torch.fx.GraphModule, example_inputs: List[Any], options: Optional[Dict[str, Any]] = None,
             mode: Optional[str] = None) -> Callable:
-    """What the entry point names.  options: as kiln.compile has them (torch.compile(..., options={"threads": 2}))."""
+    """The function behind the entry point. options: as in kiln.compile (torch.compile(..., options={"threads": 2}))."""
     if torch.is_grad_enabled() and any(getattr(v, "requires_grad", False) for v in example_inputs):
         errors.warn("a graph that needs gradients runs without Kiln: call the model under torch.no_grad()", once=True)
         return graph.forward
-    if capture.has_autocast():                         # PyTorch compiles anew where it is off
+    if capture.has_autocast():                         # PyTorch compiles the graph again where autocast is off
         errors.warn("a graph under autocast runs without Kiln: put autocast into the module", once=True)
         return graph.forward
     return _Graph(graph, options or {})
@@ -34,7 +34,7 @@ def _source(node):
 
 
 class _Graph:
-    """A graph, and the codes that it has."""
+    """A graph, with the codes that were compiled for it."""
 
     def __init__(self, graph, options):
         self.graph, self.options, self.codes, self.failed = graph, options, [], False
@@ -51,7 +51,7 @@ class _Graph:
             self.failed = True
 
     def _find_sizes(self):
-        """For inputs that are a size of a tensor among them: (which, dim)."""
+        """Finds the inputs that are a size of another input. Returns {input: (which tensor, dim)}."""
         found = {}
         for i, value in enumerate(self.values):
             for k, tensor in enumerate(self.values):
@@ -70,7 +70,7 @@ class _Graph:
                                           for n in results])
 
     def _find_symbols(self):
-        """{symbol: (which input, dim; None: the input is a number)}."""
+        """Returns {symbol: (which input, dim)}. dim is None if the input is a number."""
         found = {}
         for i, value in enumerate(self.values):
             sizes = enumerate(value.shape) if isinstance(value, torch.Tensor) else [(None, value)]
@@ -80,7 +80,7 @@ class _Graph:
         return found
 
     def _share(self, args, results):
-        """The results, with those that are views as views."""
+        """Returns the results. Those that share memory are made as views."""
         symbols = {s: args[i] if dim is None else args[i].shape[dim] for s, (i, dim) in self.symbols.items()}
         results = list(results)
         for r, view in self.views.items():
@@ -88,14 +88,15 @@ class _Graph:
         return results
 
     def _kind(self, i):
-        """input, weight (of a module), size (of an input), number (the code is for its value)."""
+        """Returns the kind of an input: input, weight (of a module), size (of another input), number (the code is for
+        its value)."""
         value, node = self.values[i], self.inputs[i]
         if i in self.sizes:
             return "size"
         if not isinstance(value, torch.Tensor):
             return "number"
         if value.ndim == 0 and node.users and all(u.op == "call_method" and u.target == "item" for u in node.users):
-            return "number"                            # a float of Python's
+            return "number"                            # a Python float
         source = _source(node)
         if isinstance(value, torch.nn.Parameter) or "._parameters[" in source or "._buffers[" in source:
             return "weight"
@@ -126,7 +127,7 @@ class _Graph:
             return None
         try:
             code = _Code(self, args, numbers)
-        except Exception as e:                         # PyTorch's and Kiln's: the graph runs as it is
+        except Exception as e:                         # PyTorch's or Kiln's error: the graph runs as it is
             lines = str(e).strip().splitlines()
             errors.warn("a graph runs without Kiln: %s: %s" % (type(e).__name__, lines[0] if lines else ""))
             self.failed = True
@@ -168,7 +169,7 @@ class _Code:
 
 
 def _with_constants(graph, args, freeze_buffers):
-    """The graph with tensors as its only inputs: (module, which inputs, their values, dynamic_shapes)."""
+    """Makes a graph whose only inputs are tensors. Returns (module, which inputs, their values, dynamic_shapes)."""
     root = torch.nn.Module()
     made = copy.deepcopy(graph.graph.graph)
     nodes = [n for n in made.nodes if n.op == "placeholder"]
@@ -204,7 +205,7 @@ def _with_constants(graph, args, freeze_buffers):
 
 
 def _attributes(module):
-    """What the graph refers to as self.NAME, nested modules among it."""
+    """Returns what the graph refers to as self.NAME, including nested modules."""
     found = {}
     for node in module.graph.nodes:
         if node.op in ("get_attr", "call_module"):
@@ -219,7 +220,7 @@ def _replace(made, node, by):
 
 
 def _replace_number(made, node, value):
-    """By a constant: of a number of Python's, or of all that asks a tensor for it."""
+    """Replaces a number by a constant: a Python number, or every node that reads it from a tensor."""
     value = value.item() if isinstance(value, torch.Tensor) else value
     for user in list(node.users):
         if isinstance(user.target, str) and user.target == "item" and user.op == "call_method":

@@ -1,4 +1,4 @@
-"""What goes wrong, a class for each kind.  All are KilnError; the text is Kiln's own."""
+"""Exceptions, one class for each kind of error. All are KilnError. The text is Kiln's message."""
 import builtins
 import os
 import sys
@@ -9,7 +9,8 @@ _said = set()
 
 
 def warn(text, once=False):
-    """A warning at the caller's line, outside of this package and of PyTorch's compiler.  once: in this process."""
+    """Warns at the caller's line, outside of this package and of PyTorch's compiler. once: only once in this
+    process."""
     if once and text in _said:
         return
     _said.add(text)
@@ -20,7 +21,7 @@ def warn(text, once=False):
 
 
 class KilnError(RuntimeError):
-    """Of all these."""
+    """Base class of all exceptions of this package."""
 
 
 class CompileError(KilnError):
@@ -28,11 +29,11 @@ class CompileError(KilnError):
 
 
 class BadOption(CompileError, ValueError):
-    """An option that Kiln does not have, or a value that it does not take."""
+    """An option that Kiln does not have, or a value that the option does not accept."""
 
 
 class Unsupported(KilnError, NotImplementedError):
-    """Kiln, DLPack or NumPy lacks something that the model or the call needs; the text says what."""
+    """Kiln, DLPack or NumPy lacks something that the model or the call needs. The text names it."""
 
 
 class InternalError(KilnError):
@@ -40,39 +41,39 @@ class InternalError(KilnError):
 
 
 class BadArgument(KilnError, ValueError):
-    """An argument of a call that the model does not take: its name, its dtype, its place in the structure."""
+    """An argument that the model does not accept, because of its name, its dtype or its place in the structure."""
 
 
 class SizeMismatch(BadArgument):
-    """An argument's sizes are none of those that the model was compiled for."""
+    """An argument's sizes are not among those that the model was compiled for."""
 
 
 class ModelRaised(KilnError):
-    """The model raised.  `kind` is the name of its exception, `traceback` the lines of the model that led there.  Where
-    `kind` is one of Python's own, as ValueError, the error is one of these, too."""
+    """The model raised an exception. `kind` is the name of its exception, `traceback` the lines of the model that led
+    to it. If `kind` is a Python exception, such as ValueError, the error is also an instance of that class."""
     kind = "RuntimeError"
     traceback = ""
 
-    __str__ = Exception.__str__                        # KeyError would quote the text
+    __str__ = Exception.__str__                        # the method of KeyError would quote the text
 
 
 class GuardFailed(KilnError):
-    """strict: the call is none that specialized code was made for."""
+    """With strict=True: no specialized code accepts the call."""
 
 
 class OutOfMemory(KilnError, MemoryError):
-    """There is no memory for the call."""
+    """Memory was exhausted."""
 
 
 class Busy(KilnError):
-    """The instance is in another call: one that its own print or warning callback made."""
+    """The instance is in another call, from which its own print or warning callback made this one."""
 
 
-_raised, _HERE = {}, "<--- HERE\n"                    # _HERE: the end of a line of a traceback
+_raised, _HERE = {}, "<--- HERE\n"                    # end of a line of a traceback
 
 
 def raised(text):
-    """The exception for what NAME_error says: a traceback, and then CLASS: message."""
+    """Returns the exception for the text of NAME_error: a traceback, then CLASS: message."""
     end = text.rfind(_HERE)
     head, last = text[:end + len(_HERE)] if end >= 0 else "", text[end + len(_HERE):] if end >= 0 else text
     last = last.lstrip("\n")
@@ -81,7 +82,7 @@ def raised(text):
         kind, message = "RuntimeError", last
     kind = kind.replace("builtins.", "")
     if kind == "RuntimeError" and message.startswith("AssertionError: "):
-        kind, message = message.split(": ", 1)         # so TorchScript raises it
+        kind, message = message.split(": ", 1)         # the form in which TorchScript raises it
     if kind == "AssertionError" and message.startswith("Guard failed: "):
         return SizeMismatch(message + ": the model was compiled for the sizes and numbers of its "
                             "examples; dynamic=True, or examples of several sizes, leave them open")
@@ -99,11 +100,11 @@ def _class(kind):
     if kind not in _raised:
         try:
             _raised[kind] = type("ModelRaised" + kind, (ModelRaised, base), {})
-        except TypeError:                              # its objects are laid out in another way
+        except TypeError:                              # Python's class has objects of another layout
             _raised[kind] = ModelRaised
     return _raised[kind]
 
 
-# By the exit status of a command.
+# Classes by the exit status of a command.
 BY_STATUS = {1: CompileError, 2: BadOption, 3: InternalError, 4: KilnError, 5: GuardFailed, 6: Unsupported,
              7: Unsupported}

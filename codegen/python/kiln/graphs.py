@@ -1,4 +1,4 @@
-"""What graphs do to memory: which tensors an exported one writes, which results share memory."""
+"""Finds how graphs use memory: which tensors an exported graph writes to, and which results share memory."""
 import operator
 
 import numpy as np
@@ -7,7 +7,7 @@ import torch.fx
 
 
 def calls(program):
-    """The calls of operators, in graphs inside of the graph, too."""
+    """Yields the calls of operators, including those in nested graphs."""
     for module in program.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
             if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
@@ -15,7 +15,7 @@ def calls(program):
 
 
 def argument(node, name, default):
-    """An argument of an operator's call, by its name in the schema."""
+    """Returns an argument of an operator's call, by its name in the schema."""
     if name in node.kwargs:
         return node.kwargs[name]
     for i, a in enumerate(node.target._schema.arguments):
@@ -25,7 +25,8 @@ def argument(node, name, default):
 
 
 def _origin(node):
-    """The node whose memory a tensor has: through views, their lists, and what gives back an argument that it wrote."""
+    """Returns the node whose memory a tensor has. Follows views, lists of views, and operators that return an argument
+    that they wrote to."""
     def gives_back(n):
         return n.target is operator.getitem or (isinstance(n.target, torch._ops.OpOverload) and
                                                 any(r.alias_info for r in n.target._schema.returns))
@@ -35,7 +36,7 @@ def _origin(node):
 
 
 def _written_by(node):
-    """The arguments that a call writes to; a norm's statistics, when it learns."""
+    """Returns the arguments that a call writes to. In training, these include a norm's statistics."""
     schema = node.target._schema
     found = [argument(node, a.name, None) for a in schema.arguments if a.alias_info and a.alias_info.is_write]
     if "norm" in schema.name and any(argument(node, n, False) for n in ("training", "train", "use_input_stats")):
@@ -44,8 +45,8 @@ def _written_by(node):
 
 
 def written(program):
-    """The names of the program's inputs, its buffers and constants among them, that it may write to: all, when a graph
-    inside of it, as of a condition, writes to what it is given."""
+    """Returns the names of the program's inputs that it may write to, including buffers and constants. All of them, if
+    a nested graph, as of a condition, writes to its arguments."""
     inputs = {n.name for n in program.graph.nodes if n.op == "placeholder"}
     found = set()
     for node in calls(program):
@@ -54,7 +55,7 @@ def written(program):
                 found |= {n.name} & inputs
             elif n.op == "placeholder":
                 return inputs
-    outputs = program.graph_signature.output_specs       # of a graph that was made functional
+    outputs = program.graph_signature.output_specs       # outputs of a graph that was made functional
     targets = {s.target for s in outputs if s.kind.name.endswith("_MUTATION")}
     return found | {s.arg.name for s in program.graph_signature.input_specs if s.target in targets or
                     getattr(s.arg, "name", None) in targets}
@@ -64,27 +65,28 @@ def written(program):
 
 
 def _hint(n):
-    """The number of a size in the example; None: it depends on data."""
+    """Returns the value of a size in the example. None if it depends on data."""
     return n if isinstance(n, int) else n.node.hint
 
 
 def storage_of(tensor):
-    """What tells a tensor's memory from others'; None: it has none that is shared as addresses are."""
+    """Returns an identity of a tensor's memory. None if the tensor has no memory that others can share."""
     if tensor.layout is not torch.strided or _hint(tensor.numel()) == 0:
         return None
     return tensor.untyped_storage()._cdata if hasattr(tensor, "untyped_storage") else tensor.storage().data_ptr()
 
 
 def _elements(tensor):
-    """(size, strides, offset), as numbers."""
+    """Returns (size, strides, offset) as numbers."""
     return ([_hint(n) for n in tensor.shape], [_hint(n) for n in tensor.stride()], _hint(tensor.storage_offset()))
 
 
 def overlap(tensors):
-    """Do two of the tensors, which may be fake ones, of one storage have an element in common?"""
+    """Whether two of the tensors have an element in common. All of them have the same storage, and may be fake
+    tensors."""
     spans = [_elements(t) for t in tensors]
     if len({t.element_size() for t in tensors}) > 1 or any(None in (*z, *s, o) for z, s, o in spans):
-        return True                                    # not worth an analysis, or not known
+        return True                                    # not worth an analysis, or unknown
     last = [offset + sum((n - 1) * s for n, s in zip(size, stride)) for size, stride, offset in spans]
     taken = np.zeros(max(last) + 1, bool)
     for size, stride, offset in spans:
@@ -96,10 +98,11 @@ def overlap(tensors):
 
 
 class View:
-    """A result that is a view of an argument or of another result: made again of it, as PyTorch's memory would be."""
+    """A result that is a view of an argument or of another result. It is made again as a view, so that memory is
+    shared as in PyTorch."""
 
     def __init__(self, tensor, base, of_argument, at):
-        """tensor, base: as the graph's example has them.  at: which argument or result the base is."""
+        """tensor, base: those of the graph's example. at: index of the argument or result that is the base."""
         self.size, self.stride = tensor.shape, tensor.stride()
         self.offset = tensor.storage_offset() - base.storage_offset()
         self.base_stride, self.of_argument, self.at = base.stride(), of_argument, at
@@ -109,7 +112,7 @@ class View:
                 for s in n.node.expr.free_symbols}
 
     def make(self, args, results, symbols):
-        """symbols: {symbol: its number in this call}."""
+        """Makes the view for a call. symbols: {symbol: its value in this call}."""
         def number(n):
             return n if isinstance(n, int) else int(n.node.expr.xreplace(symbols))
         base = (args if self.of_argument else results)[self.at]
@@ -125,7 +128,7 @@ def _is_view(tensor, base):
 
 
 def _covers(base, tensor):
-    """base: without gaps, and with all of the tensor's elements."""
+    """Whether base has no gaps and contains all of the tensor's elements."""
     def span(t):
         size, stride, offset = _elements(t)
         return offset, offset + sum((n - 1) * s for n, s in zip(size, stride))
@@ -134,8 +137,8 @@ def _covers(base, tensor):
 
 
 def views(inputs, results):
-    """{which result: View} of those that share memory with an input, or overlap with another result, all of them
-    examples; None: some share memory in a way that is no plain view."""
+    """Returns {index of the result: View} for the results that share memory with an input or overlap another result,
+    in the example. None if some share memory in a way that is no plain view."""
     found, owners, groups = {}, {}, {}
     for i, x in enumerate(inputs):
         if isinstance(x, torch.Tensor):

@@ -1,4 +1,4 @@
-"""@kiln.jit: a function that is compiled behind its first calls."""
+"""@kiln.jit: a function that is compiled after its first calls."""
 import functools
 import threading
 import warnings
@@ -7,39 +7,41 @@ from typing import Any, Callable, Optional
 
 from . import arrays, door, errors, model as models
 
-MOST = 8                                               # times that a structure is compiled: for sizes, weights, modes
+MOST = 8    # largest number of times that a structure is compiled, for different sizes, weights and modes
 
 
 def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) -> Any:
     """Compiles a function of PyTorch's tensors, or a module, while it is used.
 
-    The first `calls` calls of each structure (dtypes, numbers of dimensions, what is no tensor) run as they are, and
-    its code is made for them: sizes in which they differ are left open.  PyTorch's export of it takes its time in the
-    last of them; Kiln and the C compiler run in a thread; when they are done, calls of that structure go there.  A call
-    of other sizes runs as it is, and `calls` of these give code for those sizes, too.  wait() waits for what is being
-    compiled.
+    The first `calls` calls of each structure (dtypes, numbers of dimensions, arguments that are no tensors) run as they
+    are. Code is made for them, in which the sizes that differ among them are dynamic. PyTorch exports the function
+    during the last of these calls. Kiln and the C compiler run in a thread. When they are done, calls of that structure
+    use the code. A call with other sizes runs as it is, and `calls` of these lead to code for those sizes, too. wait()
+    waits for compilations in progress.
 
-    What is compiled is what torch.export finds: Python's numbers and globals as they were, no prints, random numbers of
-    Kiln's own.  A module's weights and modes are watched: when they change, its code is made anew.  What cannot be
-    compiled runs as it is, with one warning: calls that need gradients, functions that torch.export and
-    torch.jit.script refuse, that write to a module's buffers, or whose results share memory with their arguments.
+    The code is what torch.export finds: Python's numbers and globals have their values at that time, there are no
+    prints, and random numbers are Kiln's own. A module's weights and modes are watched: if they change, its code is
+    made again. What cannot be compiled runs as it is, with one warning. This holds for calls that need gradients, and
+    for functions that torch.export and torch.jit.script refuse, that write to a module's buffers, or whose results
+    share memory with their arguments.
 
-    options: as kiln.compile has them."""
+    options: as in kiln.compile."""
     if function is None:
         return lambda f: jit(f, calls=calls, **options)
     return Jitted(function, calls, options)
 
 
 class _Structure:
-    """Calls of one structure: examples until there is code, and the code."""
+    """Calls of one structure: examples until there is code, then the code."""
 
     def __init__(self):
         self.examples, self.model, self.thread, self.failed = [], None, None, False
-        self.state, self.made = None, 0                # of the function's modules that it was made with; how often
+        # state of the function's modules when the code was made; how often code was made
+        self.state, self.made = None, 0
 
 
 class _State:
-    """The tensors and modes of modules at a time."""
+    """The tensors and modes of modules at one time."""
 
     def __init__(self, modules):
         self.modes = [(m, m.training) for module in modules for m in module.modules()]
@@ -52,14 +54,14 @@ class _State:
 
 
 class Jitted(door.Locked):
-    """What jit() gives."""
+    """The result of jit()."""
 
     def __init__(self, function, calls, options):
         super().__init__()
         functools.update_wrapper(self, function, updated=())
         self._function, self._calls, self._options = function, max(1, calls), options
         self._structures, self._bound, self._told = {}, weakref.WeakKeyDictionary(), set()
-        self._modules = None                           # that the function refers to, from the first call on
+        self._modules = None                           # modules that the function refers to, from the first call on
 
     def __get__(self, owner, cls=None):
         if owner is None:
@@ -89,7 +91,7 @@ class Jitted(door.Locked):
             return self._function(*args, **kwargs)
         try:
             structure = self._structure(spec, leaves)
-        except TypeError:                              # an argument that cannot be a key
+        except TypeError:                              # an argument cannot be a key
             return self._function(*args, **kwargs)
         model = structure.model
         if model and not structure.state.holds():
@@ -108,7 +110,7 @@ class Jitted(door.Locked):
         return result
 
     def wait(self):
-        """Until nothing is being compiled."""
+        """Waits until nothing is being compiled."""
         for structure in list(self._structures.values()):
             if structure.thread:
                 structure.thread.join()
@@ -122,7 +124,7 @@ class Jitted(door.Locked):
         self._modules = list(capture.modules_of(self._function).values())
 
     def _look_at(self, structure, before, arguments, results):
-        """At what a call did that ran as it is."""
+        """Checks what a call did that ran as it is."""
         from . import graphs
         held = [t for _, _, t, _ in before.tensors]
         if not before.holds():
@@ -147,7 +149,7 @@ class Jitted(door.Locked):
             return self._structures.setdefault(key, _Structure())
 
     def _note(self, structure, leaves, spec, pytree):
-        """One more example; the last one starts the compilation."""
+        """Adds an example. The last one starts the compilation."""
         torch = arrays.torch()
         if any(isinstance(v, torch.Tensor) and v.layout is not torch.strided for v in leaves):
             self._fail(structure, "an argument is no dense tensor")
@@ -163,7 +165,7 @@ class Jitted(door.Locked):
     def _compile(self, structure):
         structure.made += 1
         if structure.made > MOST:
-            model = structure.model                    # for the sizes that it takes
+            model = structure.model                    # for the sizes that the code accepts
             self._fail(structure, "its sizes, weights or modes changed %d times" % MOST)
             structure.model = model
             return
@@ -176,7 +178,7 @@ class Jitted(door.Locked):
                 raise errors.CompileError("it writes to the tensors of its module")
             self._find_modules()
             state = _State(self._modules)
-        except Exception as e:                         # PyTorch's and Kiln's: the function runs as it is
+        except Exception as e:                         # PyTorch's or Kiln's error: the function runs as it is
             self._fail(structure, e)
             return
 
@@ -188,7 +190,7 @@ class Jitted(door.Locked):
                         structure.state, structure.model = state, model
             except Exception as e:
                 self._fail(structure, e)
-            # sizes that it does not take are collected anew, beside one call of those that it takes
+            # collects sizes that the code does not accept, beside one call with sizes that it accepts
             structure.examples, structure.thread = structure.examples[-1:], None
         structure.thread = threading.Thread(target=finish, name="kiln.jit", daemon=True)
         structure.thread.start()

@@ -1,4 +1,4 @@
-"""Lines of the user's code: where PyTorch raised, and where it asked for something."""
+"""Finds lines of the user's code: where PyTorch raised, and where it asked for something."""
 import linecache
 import os
 import re
@@ -7,8 +7,8 @@ import traceback
 
 
 def is_users(file):
-    """Whether a frame's file is the user's, or a library's that the user calls: not of PyTorch, of what it computes
-    sizes with, of Python, or of this package."""
+    """Whether a frame's file is the user's, or that of a library that the user calls. Files of PyTorch, of the package
+    that it computes sizes with, of Python, and of this package are not."""
     inside = [os.path.dirname(os.path.abspath(__file__))]
     inside += [os.path.dirname(m.__file__) for m in map(sys.modules.get, ("torch", "sympy", "mpmath")) if m]
     return os.path.exists(file) and not file.startswith(tuple(d + os.sep for d in inside)) and \
@@ -16,16 +16,16 @@ def is_users(file):
 
 
 def of_error(error):
-    """(file, line) of the user's code where PyTorch raised: from the traceback, else from the message.  None: neither
-    names one."""
+    """Returns (file, line) of the user's code at which PyTorch raised, from the traceback, else from the message. None
+    if neither names a line."""
     frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
     named = re.search(r'File "([^"]+)", line (\d+)', str(error))
     return frames[-1] if frames else (named.group(1), int(named.group(2))) if named else None
 
 
 def of_call():
-    """(file, line) of the model's code that runs now, under a call of this package: the innermost line of the user's, else
-    of PyTorch's modules.  None: there is none."""
+    """Returns (file, line) of the model's code that runs now, in a call of this package: the innermost line of the
+    user's code, else of PyTorch's modules. None if there is none."""
     frame, layer = sys._getframe(1), None
     here = os.path.dirname(os.path.abspath(__file__)) + os.sep
     layers = os.sep + os.path.join("torch", "nn", "modules") + os.sep
@@ -42,5 +42,5 @@ def of_call():
 
 
 def spelled(at):
-    """file:line (code)."""
+    """Returns "file:line (code)"."""
     return "%s:%d (%s)" % (*at, linecache.getline(*at).strip())

@@ -1,4 +1,4 @@
-"""Compiled models: compile(), and what it gives."""
+"""Compiled models: compile() and its result."""
 import hashlib
 import json
 import os
@@ -8,31 +8,32 @@ from typing import Any, Dict, Optional, Sequence, Union
 
 from . import arrays, cache, door, errors, program, tree
 
-# Of an entry of the cache: the library, and its weights, when an archive of more than LARGE bytes has them: code and
-# weights have to be within 2 GB of each other.
+# Files of an entry of the cache: the library, and its weights if an archive has more than LARGE bytes. They are separate
+# then, because code and weights in one file must be within 2 GB of each other.
 LIBRARY, WEIGHTS, LARGE = "model.so", door.NAME + ".weights", 1 << 30
 
 
 class Model(door.Locked):
-    """A compiled model: call it as the module or the archive's method that it was made from.
+    """A compiled model. Call it like the module or the archive's method that it was made from.
 
-    Arguments: PyTorch's tensors, NumPy's arrays, or whatever has `__dlpack__`, in the CPU's memory, read (and where the
-    model does so, written) where they lie; lists, tuples, dicts, numbers, texts and None as the model takes them.
-    Results: PyTorch's tensors if an argument was one, or if there is no tensor among them and the model came from a
-    module; else NumPy's arrays; in the structure of the model's.  They are the caller's, and have no gradients.
+    Arguments: PyTorch's tensors, NumPy's arrays, or any object with `__dlpack__` in the CPU's memory. They are read in
+    place, and written in place if the model writes to them. Lists, tuples, dicts, numbers, texts and None are passed as
+    to the model. Results: they have the structure of the model's results. They are PyTorch's tensors if an argument was
+    one, or if there is no tensor among the arguments and the model came from a module. Otherwise they are NumPy's
+    arrays. They belong to the caller, and have no gradients.
 
-    A model has a state (buffers that it writes, random numbers), which its calls change in turn.  It serves one call at
-    a time: calls by several threads wait for each other.  copy() gives another one, with a state of its own and the
-    same code and weights, for a thread of its own.
+    A model has a state (buffers that it writes, random numbers), which its calls change in turn. It serves one call at
+    a time: calls by several threads wait for each other. copy() returns a model with its own state and the same code
+    and weights, for another thread.
 
     Raises BadArgument (SizeMismatch), ModelRaised, Unsupported, OutOfMemory, GuardFailed, Busy, all KilnError.
 
-    pickle saves it as its library: loaded, it is as after opening.  Code made for a processor (cpu="native", the
-    default) is refused on one that lacks its instructions."""
+    pickle saves it as its library. A loaded model has the state of a new one. Code made for a processor (cpu="native",
+    the default) is refused on a processor that lacks its instructions."""
 
     def __init__(self, library, made, signatures, options):
-        """library: a file.  made: what compile() knows of it, for JSON.  signatures: {method: tree.Signature or
-        capture.Exported}.  options: threads, seed, strict, of opening."""
+        """library: a file. made: facts for JSON that compile() knows. signatures: {method: tree.Signature or
+        capture.Exported}. options: threads, seed and strict, for opening."""
         self._file, self._made, self._signatures, self._options = library, made, signatures, options
         self._first = next(iter(signatures))
         super().__init__()
@@ -50,17 +51,17 @@ class Model(door.Locked):
 
     @property
     def library(self) -> str:
-        """The shared library's file, which is C's, too: its functions begin with kiln_model_."""
+        """Path of the shared library. C programs can use it, too: its functions begin with kiln_model_."""
         return self._file
 
     @property
     def built(self) -> Dict[str, Any]:
-        """What `kiln build --json` said of it: specializations, code_bytes, weights_bytes, peak_bytes ..."""
+        """The JSON of `kiln build`: specializations, code_bytes, weights_bytes, peak_bytes ..."""
         return self._made["built"]
 
     @property
     def source(self) -> str:
-        """What it was made from: torch.export, torch.jit.script, torch.jit.trace, or a path."""
+        """Origin of the model: torch.export, torch.jit.script, torch.jit.trace, or a path."""
         return self._made["source"]
 
     def __repr__(self):
@@ -100,26 +101,26 @@ class Model(door.Locked):
         return signature.build(results)
 
     def _run(self, method, leaves, kind):
-        """The results of a call, as build() of the method's signature wants them.  leaves: as door.Instance.call()'s."""
+        """Runs a method and builds its results by its signature. leaves: as in door.Instance.call()."""
         with self._lock:
-            if self._instance.process != os.getpid():  # forked: the threads of a pool are the parent's
+            if self._instance.process != os.getpid():  # forked: the threads of the pool exist only in the parent
                 self._open()
             self._instance.call(method, leaves)
             n = self._signatures[method].tensors
             return self._instance.take(kind.own) if n is None else self._instance.take_tensors(n, kind.own)
 
     def reset(self) -> None:
-        """State and random numbers are as after opening."""
+        """Restores the state and the random numbers of a new model."""
         with self._lock:
             self._instance.check(self._instance.library.reset(self._instance.at))
 
     def copy(self) -> "Model":
-        """Another one with a state of its own, as after opening; code and weights are shared."""
+        """Returns another model with its own state, which is that of a new model. Code and weights are shared."""
         return Model(self._file, self._made, self._signatures, self._options)
 
     def state(self, name: str) -> Any:
-        """A copy of an attribute that the model's methods use, as `cache` or `encoder.cache`: an array of the kind that
-        results have; a number is one of no dimensions."""
+        """Returns a copy of an attribute that the model's methods use, such as `cache` or `encoder.cache`. It is an
+        array of the kind of the results. A number is an array without dimensions."""
         t = door.DLTensor()
         with self._lock:
             self._instance.check(self._instance.library.state_get(self._instance.at, name.encode(), door.c.byref(t)))
@@ -127,7 +128,7 @@ class Model(door.Locked):
         return arrays.torch().from_numpy(found) if self._made["torch"] and arrays.torch() else found
 
     def set_state(self, name: str, value: Any) -> None:
-        """Sets an attribute: a tensor of its dtype, of any size, or a number."""
+        """Sets an attribute to a tensor of its dtype and any size, or to a number."""
         address, array, owner = arrays.view(value if arrays.kind_of(value) else arrays.NUMPY.number(value), name)
         with self._lock:
             self._instance.check(self._instance.library.state_set(self._instance.at, name.encode(), address))
@@ -165,11 +166,11 @@ def _is_path(value):
 
 
 class Calls(list):
-    """Examples as they are kept: [(args, kwargs)]."""
+    """The examples, in normal form: [(args, kwargs)]."""
 
 
 def examples_of(example_inputs):
-    """[(args, kwargs)] of what compile() is given."""
+    """Returns the examples of compile() as [(args, kwargs)]."""
     if isinstance(example_inputs, Calls):
         return example_inputs
     def one(value):
@@ -183,7 +184,8 @@ def examples_of(example_inputs):
 
 
 def _archive_digest(path):
-    """Of what decides the compiled code: not the examples' numbers, nor when and where it was written."""
+    """Returns a hash of the parts of an archive that decide the compiled code. The examples' numbers, and when and
+    where the archive was written, do not count."""
     made = hashlib.sha256()
     if not zipfile.is_zipfile(path):
         return program.digest(path)
@@ -200,7 +202,7 @@ def _archive_digest(path):
 
 
 def _build(folder, path, inputs, words):
-    """An entry of the cache: the library, weights that are too large for one, and what `kiln build` says of it."""
+    """Makes an entry of the cache: the library, weights that are too large for it, and the JSON of `kiln build`."""
     words = [w for i in inputs for w in ("-i", i)] + words
     words += ["--weights", "file"] if os.path.getsize(path) > LARGE else []
     program.run("build", path, *words, "--emit", "shared", "--name", door.NAME, "-o", os.path.join(folder, LIBRARY),
@@ -210,7 +212,7 @@ def _build(folder, path, inputs, words):
 
 
 def signatures_of(path, names, options):
-    """{method: its Signature} of an archive or source, by the names of methods."""
+    """Returns {method: Signature} of an archive or source, for these names of methods."""
     words = program.words_of({k: v for k, v in options.items() if k in ("op", "op_schema", "op_body")})
     information = json.loads(program.run("info", path, "--json", *words)[0])
     found = {m["name"]: m for m in information.get("methods", []) + information.get("functions", [])}
@@ -221,7 +223,7 @@ def signatures_of(path, names, options):
 
 
 def _threads(threads):
-    """None: as many as PyTorch has, where it is imported; else one."""
+    """Returns the number of threads. None stands for PyTorch's number if torch is imported, else for one."""
     if threads is None:
         return arrays.torch().get_num_threads() if arrays.torch() else 1
     if not isinstance(threads, int) or threads < 0:
@@ -230,7 +232,7 @@ def _threads(threads):
 
 
 def method_names(method):
-    """The names of methods: of one, of several with commas, or a list of them.  None: forward."""
+    """Returns the names of methods from one name, several with commas, or a list. None stands for forward."""
     names = ["forward"] if method is None else method.split(",") if isinstance(method, str) else method
     if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) for n in names):
         raise TypeError("method: a name, or a list of names, not %r" % (method,))
@@ -238,7 +240,7 @@ def method_names(method):
 
 
 def inputs_of(folder, signature, calls):
-    """Files of examples for Kiln, and the digest of all."""
+    """Writes the examples to files for Kiln. Returns the paths and a hash of all."""
     paths, made = [], hashlib.sha256()
     for i, (args, kwargs) in enumerate(calls):
         paths.append(os.path.join(folder, "in%d.npz" % i))
@@ -253,29 +255,29 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
             trace: bool = False, **options: Any) -> Model:
     """Compiles a model for this machine's CPU.
 
-    model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, what torch.jit gives, or the path
-        of an archive (.pt, .pt2), of TorchScript source (.py) or of a graph (.ir).  A module goes through torch.export,
+    model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, a result of torch.jit, or the path
+        of an archive (.pt, .pt2), of TorchScript source (.py) or of a graph (.ir). A module goes through torch.export,
         or, if that refuses it, through torch.jit.script, with a warning.
-    example_inputs: of a call: a tuple of positional arguments, a dict of named ones, or the only argument.  A list of
-        such tuples and dicts: several calls.  Sizes, dtypes and structure are learned from them.  An archive .pt2 may
-        have its own; other archives may do without, and run slower.
-    dynamic: of a module: False: sizes and ints are those of the examples, and open where several examples differ.
-        True: all are open.  Or what torch.export takes as dynamic_shapes.  An archive has said itself which are.
-    threads: of a call; 0: one for each core; None: as PyTorch, where it is imported, else 1.
-    seed: of the model's random numbers.
-    strict: a call that specialized code does not take raises GuardFailed, and is not answered by generic code.
-    keep: the library stays in the cache (KILN_CACHE, ~/.cache/kiln/python), by the contents of model, options, compiler
-        and kiln; False: it is made for this process.
-    cc: a C compiler; without one, the one inside Kiln is taken, with one warning.
-    device: cpu, cuda or cuda:1, where the model computes, with the option gpu="sm_90"; None: the GPU if there is one.
-        Tensors on it are read and written in place, and results are there if an argument is.
-    no_grad: as under torch.no_grad().
-    trace: a module goes through torch.jit.trace.  The trace takes the branches of the first example for all inputs, and
+    example_inputs: the arguments of a call: a tuple of positional ones, a dict of named ones, or the only argument. A
+        list of such tuples and dicts stands for several calls. Sizes, dtypes and structure are learned from them. A
+        .pt2 archive may contain its own. Other archives need none, but run slower without.
+    dynamic: for a module. False: sizes and ints are those of the examples, and dynamic if several examples differ.
+        True: all are dynamic. Or dynamic_shapes for torch.export. An archive itself declares which sizes are dynamic.
+    threads: number of threads of a call; 0 for one for each core; None for PyTorch's number if torch is imported, or 1.
+    seed: seed of the model's random numbers.
+    strict: a call that no specialized code accepts raises GuardFailed, instead of running generic code.
+    keep: keeps the library in the cache (KILN_CACHE, ~/.cache/kiln/python), by the contents of model, options, compiler
+        and kiln. If False, the library is made for this process only.
+    cc: a C compiler. If there is none, the one inside Kiln is used, with one warning.
+    device: cpu, cuda or cuda:1, on which the model computes, with the option gpu="sm_90". None: the GPU if it
+        exists. Tensors on it are read and written in place, and results are there if an argument is.
+    no_grad: runs as under torch.no_grad().
+    trace: a module goes through torch.jit.trace. The trace takes the branches of the first example for all inputs, and
         has none of the model's own checks (torch._check, assert).
-    method: an archive's method, or a list of them, or names with commas; the first one is what a call of the model
-        calls, the others are its attributes.
-    options: all others of `kiln build`: optimize=3, cpu="x86-64-v3", forms="small", eval=True, max_specializations=8,
-        no_pass=["fuse"], op=..., timeout=60 ...
+    method: a method of an archive, a list of methods, or names with commas. A call of the model calls the first one;
+        the others are attributes of the model.
+    options: all other options of `kiln build`: optimize=3, cpu="x86-64-v3", forms="small", eval=True,
+        max_specializations=8, no_pass=["fuse"], op=..., timeout=60 ...
 
     Raises CompileError (BadOption), Unsupported (an operator that Kiln lacks), BadArgument (examples)."""
     return Job(model, example_inputs, dynamic=dynamic, threads=threads, seed=seed, strict=strict, keep=keep, cc=cc,
@@ -283,8 +285,8 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
 
 
 class Job:
-    """A compilation in two parts: PyTorch's when it is made, where the caller's modes hold, and Kiln's in finish(),
-    which may be another thread's.  Arguments as compile()'s."""
+    """A compilation in two parts. PyTorch's part runs when the Job is made, under the caller's modes. Kiln's part runs
+    in finish(), which another thread may call. Arguments: as in compile()."""
 
     def __init__(self, model, example_inputs, *, dynamic=False, threads=None, seed=None, strict=False, keep=True,
                  cc=None, device=None, no_grad=True, method=None, trace=False, **options):
@@ -307,16 +309,16 @@ class Job:
             raise
 
     def finish(self) -> Model:
-        """The compiled model."""
+        """Returns the compiled model."""
         with self.folder:
             if self.signature is None:
                 signatures = signatures_of(self.path, self.names, self.operators)
             else:
                 signatures = {"forward": self.signature}
-            calls = self.calls[1:] if self.signature else self.calls         # the archive has the first one
+            calls = self.calls[1:] if self.signature else self.calls         # the archive contains the first one
             inputs, digest = inputs_of(self.folder.name, signatures[self.names[0]], calls)
             compiler = program.compiler(self.cc)
-            here = compiler != "tcc" and not self.cpu                    # code for this machine only
+            here = compiler != "tcc" and not self.cpu                    # the code is for this machine only
             words = [*self.words, "--cc", compiler, *(["--cpu", "native"] if here else [])]
             processor = program.processor() if here else ()
             key = hashlib.sha256(json.dumps([
@@ -333,7 +335,7 @@ class Job:
 
 
 def source_of(model, examples, dynamic, folder, trace=False):
-    """(path, signature or None, the examples' calls, what it was made from)."""
+    """Returns (path, signature or None, calls of the examples, origin of the model)."""
     if _is_path(model):
         if trace:
             raise errors.BadOption("trace=True wants a module or a function, not the path of an archive")

@@ -1,7 +1,8 @@
-"""Objects of Python with tensors in their attributes that PyTorch's pytree takes for leaves: a decoder's caches.
+"""Handles Python objects with tensors in their attributes that PyTorch's pytree takes for leaves, such as a decoder's
+caches.
 
-A value has a simple form, in which each of them is a dict of what it holds, and a skeleton, in which they stand without
-that; both together are the value again."""
+A value is split into a simple form and a skeleton. In the simple form, each such object is a dict of its tensors and
+numbers. In the skeleton, these are left out. Both together give the value again."""
 import copy
 
 import torch
@@ -9,7 +10,7 @@ from torch.utils import _pytree as pytree
 
 _HELD = (torch.Tensor, int, float, torch.SymInt, torch.SymFloat)
 _PLAIN = (*_HELD, str, bytes, complex, type, torch.dtype, torch.device, torch.nn.Module)
-DEEP = 12                                              # objects inside of objects
+DEEP = 12                                              # largest depth of objects inside of objects
 
 
 def _is_object(value):
@@ -28,7 +29,7 @@ def _holds(value):
 
 
 def any_in(value):
-    """Is there one?"""
+    """Whether the value contains such an object."""
     return any(map(_is_object, pytree.tree_leaves(value)))
 
 
@@ -38,13 +39,13 @@ def _mapped(value, leaf):
 
 
 def simple(value):
-    """The simple form."""
+    """Returns the simple form."""
     return _mapped(value, lambda v: {k: simple(held) for k, held in vars(v).items() if _holds(held)}
                    if _is_object(v) else v)
 
 
 def skeleton(value):
-    """The skeleton.  In the place of what it does not have there is 0."""
+    """Returns the skeleton. Each tensor and number is replaced by 0."""
     def leaf(v):
         if not _is_object(v):
             return 0 if isinstance(v, _HELD) else v
@@ -55,7 +56,7 @@ def skeleton(value):
 
 
 def whole(simple_form, skeleton_of_it):
-    """The value."""
+    """Returns the value."""
     leaves, spec = pytree.tree_flatten(skeleton_of_it)
 
     def leaf(part, bone):

@@ -1,4 +1,4 @@
-"""The program `kiln`: where it is, and running it."""
+"""Finds the program `kiln` and runs it."""
 import functools
 import hashlib
 import os
@@ -10,12 +10,12 @@ import tempfile
 from . import errors
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-# What Model needs to be so, or compile gives itself.
+# Options that Model needs to have fixed values, or that compile() sets itself.
 _OURS = {"output", "emit", "name", "input", "json", "static", "target", "weights", "bench_code", "profile"}
 
 
 def path() -> str:
-    """The program: KILN_PROGRAM in the environment, or the one that the wheel carries."""
+    """Returns the path of the program: KILN_PROGRAM in the environment, or the program in the wheel."""
     carried = os.environ.get("KILN_PROGRAM") or os.path.join(_HERE, "carried", "kiln")
     if not os.access(carried, os.X_OK):
         raise errors.CompileError("there is no program %s: is this a wheel of `ninja wheel`?  KILN_PROGRAM names one"
@@ -24,7 +24,8 @@ def path() -> str:
 
 
 def run(*words, passed=(0,)):
-    """Runs a command; what it prints to standard output, and its status, one of `passed`.  Else raises its error."""
+    """Runs a command. Returns its standard output and its status, if the status is in `passed`. Otherwise raises its
+    error."""
     done = subprocess.run([path(), *map(os.fspath, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     said = done.stderr.decode(errors="replace").strip()
@@ -36,7 +37,8 @@ def run(*words, passed=(0,)):
 
 
 def words_of(options):
-    """The command line's words for options by keyword: cc="tcc", optimize=3, eval=True, no_pass=["fuse"]."""
+    """Returns the command line's words for options given by keyword: cc="tcc", optimize=3, eval=True,
+    no_pass=["fuse"]."""
     words = []
     for name, value in sorted(options.items()):
         if name in _OURS:
@@ -56,7 +58,7 @@ def _digest(file, size, changed):
 
 
 def digest(file):
-    """Of a file's bytes."""
+    """Returns a hash of a file's bytes."""
     found = os.stat(file)
     return _digest(os.path.realpath(file), found.st_size, found.st_mtime_ns)
 
@@ -66,8 +68,8 @@ def digest(file):
 
 @functools.lru_cache(None)
 def _links(cc):
-    """Why a C compiler does not make shared libraries here, which wants the C library's development files, too; None:
-    it does."""
+    """Returns the reason why a C compiler does not make shared libraries here; this also needs the C library's
+    development files. None if it does."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             words = [cc, "-shared", "-fPIC", "-x", "c", os.devnull, "-o", os.path.join(folder, "o"), "-lm"]
@@ -90,14 +92,14 @@ def _default_compiler():
 
 
 def compiler(cc=None):
-    """The C compiler: `cc`, CC in the environment, or the first of cc, gcc, clang.  Without one that links the one
-    inside Kiln, with one warning."""
+    """Returns the C compiler: `cc`, CC in the environment, or the first of cc, gcc, clang that can link. If there is
+    none, the one inside Kiln, with one warning."""
     return cc or _default_compiler()
 
 
 @functools.lru_cache(None)
 def version(cc):
-    """What tells one compiler from another."""
+    """Returns a text that identifies a compiler and its version."""
     if cc == "tcc":
         return cc
     try:
@@ -110,7 +112,7 @@ def version(cc):
 
 @functools.lru_cache(None)
 def processor():
-    """The sets of instructions that this processor has, as far as compilers use them."""
+    """Returns the sets of instructions of this processor that compilers use."""
     try:
         with open("/proc/cpuinfo") as f:
             line = next((s for s in f if s.startswith(("flags", "Features"))), ":")

@@ -1,4 +1,4 @@
-"""Which sizes of arguments torch.export leaves open, and those that it fixes although they were asked for open."""
+"""Finds which sizes of arguments torch.export leaves dynamic, and which it fixes although they should be dynamic."""
 import contextlib
 import threading
 
@@ -10,7 +10,7 @@ from . import errors, lines
 
 
 def open_sizes(call, calls, all_of_them):
-    """torch.export's dynamic_shapes: all sizes are open, or those that differ among the calls."""
+    """Returns torch.export's dynamic_shapes: all sizes are dynamic, or those that differ among the calls."""
     def of(values):
         if type(values[0]) is int and (all_of_them or _differ(values)):
             return torch.export.Dim.AUTO
@@ -30,7 +30,8 @@ def open_sizes(call, calls, all_of_them):
 
 
 def _differ(values):
-    """The dims whose sizes differ among an argument's values.  {None}: the argument is an int, and differs."""
+    """Returns the dims whose sizes differ among an argument's values. {None} if the argument is an int whose value
+    differs."""
     if type(values[0]) is int:
         return {None} if len(set(values)) > 1 else set()
     sizes = [v.shape for v in values] if isinstance(values[0], torch.Tensor) else [()]
@@ -38,7 +39,7 @@ def _differ(values):
 
 
 def oblivious():
-    """Sizes of 0 and 1 in examples are left open, too, where PyTorch can do that."""
+    """Makes sizes that are 0 or 1 in examples dynamic, too, if PyTorch can do that."""
     try:
         import torch.fx.experimental._config as config
         return config.patch(backed_size_oblivious=True)
@@ -47,15 +48,15 @@ def oblivious():
 
 
 class _Noting(threading.local):
-    notes = None                                       # of the Fixed that is entered in this thread
+    notes = None                                       # notes of the Fixed that is active in this thread
 
 
 _noting, _install = _Noting(), threading.Lock()
 
 
 def _note_replacements():
-    """Lets ShapeEnv note, for the thread's Fixed, each symbol that it replaces.  Once for the process.  A PyTorch
-    without that method notes nothing: sizes are named without a line then."""
+    """Makes ShapeEnv note, for the thread's Fixed, each symbol that it replaces. Done once for the process. A PyTorch
+    without that method notes nothing; then sizes are named without a line."""
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
     with _install:
         replace = getattr(ShapeEnv, "_set_replacement", None)
@@ -71,10 +72,10 @@ def _note_replacements():
 
 
 class Fixed:
-    """Entered around torch.export: notes which line of the model fixes a size."""
+    """Context around torch.export. Notes which line of the model fixes a size."""
 
     def __init__(self):
-        self.notes = {}                                # (ShapeEnv, symbol): (what replaces it, line or None)
+        self.notes = {}                                # {(ShapeEnv, symbol): (replacement, line or None)}
 
     def __enter__(self):
         _note_replacements()
@@ -85,8 +86,9 @@ class Fixed:
         _noting.notes = self.before
 
     def sentences(self, program, keys, calls, dynamic):
-        """A sentence for each size that was asked for open and is fixed: one that differs among the examples, dim 0 when
-        dynamic is True, and one that is open in dynamic_shapes.  keys: of the program's inputs."""
+        """Returns a sentence for each size that should be dynamic and is fixed. These are sizes that differ among the
+        examples, dim 0 if dynamic is True, and sizes that are dynamic in dynamic_shapes. keys: those of the
+        program's inputs."""
         values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
         inputs = [s.arg for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
         examples, found = zip(*(pytree.tree_leaves(one) for one in calls)), []
@@ -109,7 +111,8 @@ class Fixed:
             "An example of another size may leave it open")
 
     def _line(self, size):
-        """The line that fixed a SymInt: where its symbol, or one that replaced it, became a number."""
+        """Returns the line that fixed a SymInt: the one at which its symbol, or a replacement of it, became a
+        number."""
         node = getattr(size, "node", None)
         symbol, at = getattr(node, "_expr", None), None
         for _ in range(len(self.notes)):
@@ -122,7 +125,7 @@ def _is_asked(given, dim, dynamic):
 
 
 def _number(size):
-    """The only value of a size.  None: it is open."""
+    """Returns the only value of a size. None if it is dynamic."""
     if isinstance(size, torch.SymInt):
         return size.node.maybe_as_int()
     return size if type(size) is int else None

@@ -1,8 +1,8 @@
-"""Values in structures, and the keys that name places in them.
+"""Converts structured values to leaves and back, and makes the keys of leaves.
 
 Arguments and results of a compiled model are leaves by key: x, state.0, d.key; out, out.1.name (codegen/cli/README.md).
-Here a value becomes leaves, and leaves become a value: by the declared types of an archive, which `kiln info` prints as
-Python has them, or by the structure that PyTorch's pytree found in a module's arguments and results."""
+The structure follows from the declared types of an archive, which `kiln info` prints in Python's form, or from the
+structure that PyTorch's pytree finds in a module's arguments and results."""
 import dataclasses
 import types
 
@@ -25,7 +25,7 @@ class Type:
 
 
 def parse(text):
-    """The Type of such a text."""
+    """Parses the text of a type."""
     found, rest = _parse(text.strip())
     return found if not rest else Type(text)
 
@@ -51,12 +51,13 @@ def _is_number(value):
 
 
 def identical(a, b):
-    """Whether constants are the same to a model: 1 and True are not, nor are 0.0 and -0.0; a NaN is itself."""
+    """Whether two constants are the same to a model. 1 and True differ, and so do 0.0 and -0.0. NaN is the same as
+    NaN."""
     return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, (float, complex)) else a == b)
 
 
 def flatten(key, value, declared, leaves):
-    """Appends (key, array or number or text) of a value; what is None has no leaf.  declared: a Type, or None."""
+    """Appends (key, array or number or text) for each leaf of a value. None has no leaf. declared: a Type, or None."""
     name = declared.name if declared else ""
     if name == "Optional" and value is not None:
         flatten(key, value, declared.of[0], leaves)
@@ -106,7 +107,7 @@ def _entries(key, value):
 
 
 def _below(key, results):
-    """What follows `key.` in the keys of results, in their order: {part: rest}."""
+    """Returns the parts of `key.` in the keys of results, in their order: {part: rest of the key}."""
     found = {}
     for name in results:
         if name.startswith(key + "."):
@@ -119,7 +120,7 @@ def _number(value, kind):
 
 
 def build(key, declared, results):
-    """The value of the declared type at a key of results {key: array or text or None}."""
+    """Returns the value of the declared type at a key of results, {key: array or text or None}."""
     name, of = declared.name, declared.of
     if key in results and results[key] is None:
         return None
@@ -141,7 +142,7 @@ def build(key, declared, results):
 def _build_list(key, of, results):
     if of.name in NUMBERS:
         return _number(results[key], NUMBERS[of.name])
-    if key in results:                                 # an array without elements stands for no parts
+    if key in results:                                 # an array without elements stands for an empty list
         return []
     return [build("%s.%d" % (key, i), of, results) for i in range(len(_below(key, results)))]
 
@@ -151,7 +152,7 @@ def _build_dict(key, of, results):
     if key in results:
         return made
     value = of[1].of[0] if of[1].name == "Optional" else of[1]
-    plain = value.name in NUMBERS or value.name in ("Tensor", "str")     # its keys may have dots
+    plain = value.name in NUMBERS or value.name in ("Tensor", "str")     # its keys may contain dots
     for name in [n[len(key) + 1:] for n in results if n.startswith(key + ".")] if plain else _below(key, results):
         k = {"True": True, "False": False}[name] if of[0].name == "bool" else NUMBERS.get(of[0].name, str)(name)
         made[k] = build("%s.%s" % (key, name), of[1], results)
@@ -159,7 +160,7 @@ def _build_dict(key, of, results):
 
 
 def _guess(key, declared, results):
-    """Of a type that does not say what is there: a class, a Union."""
+    """Builds a value whose type does not determine its structure: a class or a Union."""
     if key in results:
         value = results[key]
         of = [t.name for t in declared.of]
@@ -178,17 +179,18 @@ def _guess(key, declared, results):
 
 
 class Signature:
-    """A method by its declared types.  parameters: [(name, Type, has a default)]; result: a Type."""
+    """A method's signature from its declared types. parameters: [(name, Type, has a default)]. result: a Type."""
 
     tensors = None                                     # build() gets results by their keys
 
     def __init__(self, method):
         self.parameters = [(a["name"], parse(a["type"]), "default" in a) for a in method["arguments"]]
         self.result = parse(method["result"]) if "result" in method else Type("NoneType")
-        self.name, self.written = method["name"], ()   # written: keys of arguments, as far as that is known
+        # written: keys of arguments that the method writes to, as far as known
+        self.name, self.written = method["name"], ()
 
     def flatten(self, args, kwargs):
-        """The leaves of a call's arguments: [(key, array or number or text)]."""
+        """Returns the leaves of a call's arguments: [(key, array or number or text)]."""
         if len(args) > len(self.parameters):
             raise errors.BadArgument("%s takes %d arguments, and %d were given" % (
                 self.name, len(self.parameters), len(args)))
@@ -211,5 +213,5 @@ class Signature:
         return ", ".join("%s: %r" % (name, declared) for name, declared, _ in self.parameters) or "none"
 
     def build(self, results):
-        """The method's result of the leaves by key."""
+        """Builds the method's result from leaves by key."""
         return build("out", self.result, results)
