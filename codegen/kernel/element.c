@@ -572,7 +572,7 @@ put_stores(Element *e, const char *only_if)
 		RtDtype dtype = to->dtype;
 		const bool known = ref_dtype(e->kernel, &s->value, &dtype);
 
-		if (to->dtype == RT_b8 && from && (dtype != RT_b8 || !known)) {
+		if (to->dtype == RT_b8 && (from || s->value.kind == REF_STATE) && (dtype != RT_b8 || !known)) {
 			buf_printf(&e->body, "%s%s = %s != 0;\n", only_if, place, value);
 			continue;
 		}

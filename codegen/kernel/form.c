@@ -111,6 +111,10 @@ fold_find(const char *name)
 		{ "min", FOLD_MOST, .join = "a != a ? a : a < x ? a : x" },
 		{ "argmax", FOLD_LEAST, .places = true, .takes = MORE(">") },
 		{ "argmin", FOLD_MOST, .places = true, .takes = MORE("<") },
+		{ "lastmax", FOLD_LEAST, .ordered = true, .places = true, .takes = "(x >= a) | (x != x)" },
+		{ "lastmin", FOLD_MOST, .ordered = true, .places = true, .takes = "(x <= a) | (x != x)" },
+		{ "log_add", FOLD_LEAST, .calls = true, .join = "vr_log_add(a, x)" },
+		{ "log_addf", FOLD_LEAST, .calls = true, .join = "vr_log_addf(a, x)" },
 		{ "any", FOLD_ZERO, .logic = true, .join = "a | x" },
 		{ "all", FOLD_ONE, .logic = true, .join = "a & x" },
 	};
@@ -398,6 +402,15 @@ kernel_has_rows(const Kernel *k)
 }
 
 bool
+kernel_carries(const Kernel *k)
+{
+	for (int i = 0; i < k->state.n; i++)
+		if (k->state.at[i].carried)
+			return true;
+	return false;
+}
+
+bool
 kernel_has_near(const Kernel *k, int stage)
 {
 	bool any = false;
@@ -535,6 +548,7 @@ bool
 kernel_may_read(const Kernel *k, int stage, const Ref *r, int nlet)
 {
 	const Operand *o = r->kind == REF_OPERAND ? &k->operand.at[r->at] : NULL;
+	int of;
 
 	if (!k->stage.at[stage].each && is_of_points(k, r))
 		return false;
@@ -542,7 +556,10 @@ kernel_may_read(const Kernel *k, int stage, const Ref *r, int nlet)
 		return o->access != ACCESS_WRITE || is_stored_before(k, r->at, stage);
 	if (r->kind == REF_LET)
 		return r->at < nlet && (kernel_stage_of(k, REF_LET, r->at) == stage || !is_of_points(k, r));
-	return r->kind != REF_STATE || kernel_stage_of(k, REF_STATE, r->at) < stage;
+	if (r->kind != REF_STATE)
+		return true;
+	of = kernel_stage_of(k, REF_STATE, r->at);
+	return of < stage || (of == stage && k->state.at[r->at].carried && nlet == kernel_stage_end(k, stage).let);
 }
 
 static void
@@ -569,6 +586,7 @@ check_stage(const Kernel *k, int stage)
 		const Folded *s = &k->state.at[i];
 
 		RT_ASSERT(from.each && (s->y.kind != REF_NONE) == s->fold->places);
+		RT_ASSERT(s->carried ? s->part == s->total && k->nreduce <= 1 : !s->fold->ordered);
 		check_ref(k, stage, &s->x, end.let);
 		check_ref(k, stage, &s->y, end.let);
 	}

@@ -20,6 +20,11 @@
  *    each   t0 = exp(x1 - r0), r1 = sum(t0), y0 = t0
  *    once   t1 = 1 / r1
  *    each   y0 = y0 * t1
+ *
+ * A carried state passes from each point of the row to the next, in order.  Stores of its own stage read it as folded
+ * up to their point.  A running sum over i1:
+ *
+ *    each   r0 = carried sum(x1), y0 = r0
  */
 #ifndef CODEGEN_FORM_H
 #define CODEGEN_FORM_H
@@ -86,6 +91,8 @@ typedef struct Fold {
 	const char *name;
 	FoldStart   start;       /* state of an empty row */
 	bool        logic;       /* whether it folds bools only */
+	bool        calls;       /* whether joining calls functions */
+	bool        ordered;     /* whether only points in order may be folded, so that its states are carried */
 	/* Whether the state also has an index (argmax). For an empty row, the index is the largest one. */
 	bool        places;
 	const char *join;        /* C that joins state a (and index b) with x (and y) */
@@ -96,6 +103,8 @@ typedef struct Folded {          /* A state: the folded elements of a row. */
 	const Fold *fold;
 	RtDtype     part, total; /* dtypes in which a part of a row is folded, and in which parts are joined */
 	RtDtype     place;       /* dtype of the index: i32 or i64 */
+	/* Whether points are folded in order, and stores of its stage may read it. Then `part` is `total`. */
+	bool        carried;
 	Ref         x, y;        /* value and index of a point */
 } Folded;
 
@@ -127,14 +136,16 @@ typedef struct Kernel {
 /* How a kernel is run.  Threads share units of work.  Within a unit, the inner axis is a loop that vectorizes.  Short
  * axes inside it are unrolled, and a serial axis is a loop around it.  If axes are reduced, the inner axis is one of
  * two.  It is the innermost reduced axis, along which `lanes` partial sums are kept.  Or it is the innermost other
- * axis, and a unit is KERNEL_COLUMNS rows side by side. */
+ * axis, and a unit is `columns` rows side by side. */
 typedef struct Schedule {
 	/* whether a unit is a point of the axes outside the inner one; else units divide axis 0, the inner one */
 	bool    rows;
 	int     inner;         /* vectorized axis; -1 if there is none */
 	/* number of partial sums along a row: KERNEL_LANES times 1, 2 or 4, or 1; 0 if rows are side by side */
 	int     lanes;
-	bool    whole;         /* rows side by side: whether each unit has exactly KERNEL_COLUMNS rows */
+	/* Most rows side by side in a unit. It is KERNEL_COLUMNS unless states are carried. */
+	int     columns;
+	bool    whole;         /* rows side by side: whether each unit has exactly `columns` rows */
 	bool    table;         /* whether it reads bytes and looks results up in a table of 256 entries */
 	/* Axis that is tiled with the innermost one, because different operands are consecutive along the two. -1 if
 	 * none. */
@@ -166,7 +177,8 @@ void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 *
 Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
 void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
 Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
-/* Returns the fold with this name: sum, prod, max, min, argmax, argmin, any, all. Null if there is none. */
+/* Returns the fold with this name: sum, prod, max, min, argmax, argmin, any, all, log_add, log_addf, lastmax, lastmin.
+ * Null if there is none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
@@ -180,6 +192,7 @@ void    kernel_move_axis(Kernel *, int from, int to);    /* moves an axis outwar
 /* Are the operand's elements consecutive along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* Does it reduce axes or have more than one stage? */
+bool    kernel_carries(const Kernel *);                  /* Is a state carried from point to point? */
 /* Sets *out to the size or its typical value. Returns false if that is unknown. */
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 /* Is the typical value at least this? If unknown: is it always? */
@@ -196,7 +209,7 @@ bool    kernel_has_address(const Kernel *, int operand); /* Does a call pass its
 int     kernel_addresses(const Kernel *);                /* number of operands whose address a call passes */
 int     kernel_stage_of(const Kernel *, RefKind, int at);        /* stage that computes a let or state */
 bool    kernel_moves_in_row(const Kernel *, int operand);        /* Does its address depend on reduced axes? */
-/* May the stage read the value? Only lets below nlet are available. */
+/* May the stage read the value? Only lets below nlet are available. After its last let, so are its carried states. */
 bool    kernel_may_read(const Kernel *, int stage, const Ref *, int nlet);
 /* Checks invariants of any kernel: operands, axes and refs in range, stores to written operands, gathers by integer
  * operands. */

@@ -122,6 +122,8 @@ void rows_begin(Rows *, const char *name);
 int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
 bool rows_prologue(Rows *, const Node *group);          /* makes the group the kernel's prologue, and x its result */
 Ref  rows_place(Rows *);                                /* index of an element within its row, by the order of dims */
+RtDtype rows_place_type(const Rows *);                  /* i32 if it holds all such indices, else i64 */
+RtDtype rows_compared(const RtTensor *);                /* dtype in which elements are compared without rounding */
 Ref  rows_number(Rows *, int64_t);                      /* adds a number that depends on sizes */
 int64_t rows_count(const Rows *);                       /* number of elements of a row */
 bool rows_finish(Rows *);                               /* adds the launch */

@@ -205,14 +205,6 @@ row_logic(Row *r)
 
 /* ---- extremes -------------------------------------------------------------------------------------------------- */
 
-static RtDtype
-compared_as(const RtTensor *x)
-{
-	if (rt_dtypes[x->dtype].category == 'F')
-		return x->dtype == RT_f64 ? RT_f64 : RT_f32;
-	return x->dtype == RT_i64 ? RT_i64 : RT_i32;
-}
-
 /* amax, amin; max and min over all dims; aminmax */
 bool
 row_extreme(Row *r)
@@ -224,7 +216,7 @@ row_extreme(Row *r)
 
 	if (!begin_reduction(&g, r, "extreme") || !rows_count(&g))
 		return false;
-	type = compared_as(self_of(&g));
+	type = rows_compared(self_of(&g));
 	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, g.x);
 	if (both)
 		rows_join(&g, "max", type, type, g.x);
@@ -246,8 +238,8 @@ row_arg_extreme(Row *r)
 	if (!begin_reduction(&g, r, "extreme") || !rows_count(&g))
 		return false;
 	s.fold = fold_find(r->n->op->lowering == LOWER_ARGMIN ? "argmin" : "argmax");
-	s.part = s.total = compared_as(self_of(&g));
-	s.place = !r->p->dynamic && rows_count(&g) < INT32_MAX ? RT_i32 : RT_i64;
+	s.part = s.total = rows_compared(self_of(&g));
+	s.place = rows_place_type(&g);
 	s.x = g.x;
 	s.y = rows_place(&g);
 	x = kernel_state(g.kernel, s);
@@ -363,7 +355,7 @@ row_logsumexp(Row *r)
 
 	if (!begin_reduction(&g, r, "logsumexp") || !is_kind(self_of(&g), "F"))
 		return false;
-	c = compared_as(self_of(&g));
+	c = rows_compared(self_of(&g));
 	most = rows_join(&g, "max", c, c, g.x);
 	kernel_stage(g.kernel, false);
 	x = rows_let(&g, ROW_isinf, rows_types(c, RT_b8), most, most, most);

@@ -67,6 +67,12 @@ rows_place(Rows *g)
 	return ref_operand(rows_operand(g, ACCESS_INDEX, RT_i64, stride, NULL));
 }
 
+RtDtype
+rows_place_type(const Rows *g)
+{
+	return !g->row->p->dynamic && rows_count(g) < INT32_MAX ? RT_i32 : RT_i64;
+}
+
 Ref
 rows_number(Rows *g, int64_t n)
 {
@@ -100,6 +106,14 @@ rows_join(Rows *g, const char *fold, RtDtype total, RtDtype part, Ref x)
 	const Folded s = { .fold = fold_find(fold), .part = part, .total = total, .place = RT_i64, .x = x };
 
 	return kernel_state(g->kernel, s);
+}
+
+RtDtype
+rows_compared(const RtTensor *x)
+{
+	if (rt_dtypes[x->dtype].category == 'F')
+		return x->dtype == RT_f64 ? RT_f64 : RT_f32;
+	return x->dtype == RT_i64 ? RT_i64 : RT_i32;
 }
 
 RtMapTypes

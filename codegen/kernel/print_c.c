@@ -126,7 +126,7 @@ open_rows(Printer *p)
 	const int points = p->schedule->inner >= 0 ? p->schedule->inner : p->kernel->serial > 0 ? p->kernel->serial : 0;
 	const int outer = has_rows ? p->kernel->naxis - p->kernel->nreduce : points;
 	const int tile = has_rows && p->schedule->inner < outer ? p->schedule->inner : p->schedule->tile;
-	const Size *width = size_number(p->kernel->sizes, has_rows ? KERNEL_COLUMNS : KERNEL_TILE);
+	const Size *width = size_number(p->kernel->sizes, has_rows ? p->schedule->columns : KERNEL_TILE);
 
 	if (outer == 1 && tile < 0) {
 		open_loop(p, "for (int64_t i0 = begin; i0 < end; i0++)");

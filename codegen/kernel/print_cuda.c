@@ -90,11 +90,11 @@ outer_axes(const Kernel *k)
 	return k->serial >= 0 ? k->serial : k->naxis - k->nreduce;
 }
 
-/* Does a block reduce a row, not a thread? */
+/* Does a block reduce a row, not a thread? A thread walks a row whose states are carried. */
 static bool
 is_shared(const Printer *p)
 {
-	return p->kernel->nreduce && p->schedule->inner == p->kernel->naxis - 1;
+	return p->kernel->nreduce && p->schedule->inner == p->kernel->naxis - 1 && !kernel_carries(p->kernel);
 }
 
 static void

@@ -50,7 +50,9 @@ declare(Printer *p)
 {
 	const bool beside = is_beside(p);
 	Arena *a = p->kernel->arena;
-	const char *many = beside ? arena_printf(a, "[%d]", KERNEL_COLUMNS) : "";
+	/* gcc 12 aligns the stack for vectors of carried states only if it is told to (GCC bug 109780) */
+	const char *aligned = kernel_carries(p->kernel) ? " __attribute__((aligned(32)))" : "";
+	const char *many = beside ? arena_printf(a, "[%d]%s", p->schedule->columns, aligned) : "";
 
 	for (int i = 0; i < p->kernel->state.n; i++) {
 		const Folded *s = &p->kernel->state.at[i];
@@ -225,19 +227,47 @@ put_reduction(Printer *p, int stage)
 
 /* ---- rows side by side ----------------------------------------------------------------------------------------- */
 
-/* Prints a loop over the rows side by side that runs the stage for each. Their index is declared only if the stage uses
- * it. */
+/* Prints a loop over the rows side by side, `count` of them, that runs the stage for each. Their index is declared only
+ * if the stage uses it. */
 static void
-put_beside(Printer *p, int stage, const Into *to)
+put_beside(Printer *p, int stage, const Into *to, const char *count)
 {
 	const char *name = arena_printf(p->kernel->arena, "i%d", p->schedule->inner);
 	char *lines = element_of(p, stage, to);
 
 	put_line(p, "IVDEP");
-	open_loop(p, "for (int j = 0; j < some; j++)");
+	open_loop(p, arena_printf(p->kernel->arena, "for (int j = 0; j < %s; j++)", count));
 	if (strstr(lines, name))
-		put_line(p, "const int64_t %s = tile * %d + j;", name, KERNEL_COLUMNS);
+		put_line(p, "const int64_t %s = tile * %d + j;", name, p->schedule->columns);
 	put_lines(p, lines);
+	close_loop(p);
+}
+
+/* Prints the points of `count` rows side by side, in order. */
+static void
+put_rows_beside(Printer *p, int stage, const char *count)
+{
+	open_loop(p, loop_head(p, p->kernel->naxis - 1));
+	put_beside(p, stage, &of_rows, count);
+	close_loop(p);
+}
+
+/* Prints the points of all rows with carried states. The compiler keeps the states of a full unit in registers if their
+ * number is constant. */
+static void
+put_carried(Printer *p, int stage)
+{
+	const char *full = arena_printf(p->kernel->arena, "%d", p->schedule->columns);
+
+	if (p->schedule->whole) {
+		put_rows_beside(p, stage, "some");
+		return;
+	}
+	open_loop(p, arena_printf(p->kernel->arena, "if (some == %s)", full));
+	put_rows_beside(p, stage, full);
+	close_loop(p);
+	open_loop(p, "else");
+	put_rows_beside(p, stage, "some");
 	close_loop(p);
 }
 
@@ -249,9 +279,10 @@ put_reduction_beside(Printer *p, int stage)
 	Arena *a = p->kernel->arena;
 
 	if (!has_parts(p, stage)) {
-		open_loop(p, loop_head(p, last));
-		put_beside(p, stage, &of_rows);
-		close_loop(p);
+		if (kernel_carries(p->kernel))
+			put_carried(p, stage);
+		else
+			put_rows_beside(p, stage, "some");
 		return;
 	}
 	open_loop(p, arena_printf(a, "for (int64_t part = 0; part < %s; part += %d)", n, part));
@@ -259,7 +290,7 @@ put_reduction_beside(Printer *p, int stage)
 	declare_parts(p, stage, KERNEL_COLUMNS);
 	put_starts(p, stage, true, "some");
 	open_loop(p, arena_printf(a, "for (int64_t i%d = part; i%d < to; i%d++)", last, last, last));
-	put_beside(p, stage, &of_parts);
+	put_beside(p, stage, &of_parts, "some");
 	close_loop(p);
 	put_line(p, "IVDEP");
 	open_loop(p, "for (int j = 0; j < some; j++)");
@@ -274,7 +305,7 @@ static void
 put_once(Printer *p, int stage)
 {
 	if (is_beside(p)) {
-		put_beside(p, stage, &of_rows);
+		put_beside(p, stage, &of_rows, "some");
 		return;
 	}
 	open_loop(p, "");
@@ -294,9 +325,7 @@ put_points(Printer *p, int stage, const char *head)
 	} else if (reduces) {
 		put_reduction(p, stage);
 	} else if (is_beside(p)) {
-		open_loop(p, loop_head(p, p->kernel->naxis - 1));
-		put_beside(p, stage, &of_rows);
-		close_loop(p);
+		put_rows_beside(p, stage, "some");
 	} else {
 		put_line(p, "IVDEP");
 		open_loop(p, loop_head(p, p->schedule->inner));
@@ -312,13 +341,13 @@ put_row(Printer *p)
 
 	if (is_beside(p)) {
 		const char *left = arena_printf(p->kernel->arena, "%s - tile * %d",
-						c_size(p, p->kernel->extent[p->schedule->inner]), KERNEL_COLUMNS);
+						c_size(p, p->kernel->extent[p->schedule->inner]), p->schedule->columns);
 
 		if (p->schedule->whole)
-			put_line(p, "enum { some = %d };", KERNEL_COLUMNS);
+			put_line(p, "enum { some = %d };", p->schedule->columns);
 		else
-			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, KERNEL_COLUMNS, left,
-				 KERNEL_COLUMNS);
+			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, p->schedule->columns, left,
+				 p->schedule->columns);
 	}
 	declare(p);
 	for (int i = 0; i < p->kernel->stage.n; i++) {

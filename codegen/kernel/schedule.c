@@ -14,6 +14,10 @@
  * A reduction runs along rows if their elements are consecutive, with as many partial sums as the size allows.  If the
  * rows are side by side, it runs over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size,
  * so the result's bits are the same on any number of threads.
+ *
+ * Carried states allow no partial sums.  Their rows are always side by side, so that the steps of different rows
+ * overlap.  Few rows are side by side if elements are consecutive along rows, since each row then has cache lines of
+ * its own.
  */
 #include "form.h"
 
@@ -245,26 +249,41 @@ point_work(const Kernel *k)
 	return n;
 }
 
+/* Number of rows side by side with carried states. Functions in a step are faster in wider vectors. */
+static int
+carried_columns(const Kernel *k, int beside)
+{
+	if (lies_along(k, ACCESS_READ, beside))
+		return KERNEL_COLUMNS;
+	for (int i = 0; i < k->state.n; i++)
+		if (k->state.at[i].fold->calls)
+			return KERNEL_LANES;
+	return KERNEL_LANES / 2;
+}
+
 Schedule
 kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 {
 	const int last = k->naxis - 1, outer = k->naxis - k->nreduce;
-	Schedule s = { .rows = true, .inner = beside && outer ? outer - 1 : k->nreduce ? last : -1, .tile = -1 };
+	const bool carries = kernel_carries(k);
+	Schedule s = { .rows = true, .tile = -1 };
 	int64_t points = 1, n;
 
-	beside = beside && outer;
-	s.lanes = beside || !k->nreduce ? 0 : lanes;
+	beside = (beside || carries) && outer;
+	s.inner = beside ? outer - 1 : k->nreduce ? last : -1;
+	s.columns = carries && beside ? carried_columns(k, s.inner) : KERNEL_COLUMNS;
+	s.lanes = beside || !k->nreduce ? 0 : carries ? 1 : lanes;
 	s.units = size_number(k->sizes, 1);
 	for (int i = 0; i < outer; i++)
 		s.units = size_times(k->sizes, s.units, i != s.inner ? k->extent[i] :
-				   size_ceil(k->sizes, k->extent[i], size_number(k->sizes, KERNEL_COLUMNS)));
+				   size_ceil(k->sizes, k->extent[i], size_number(k->sizes, s.columns)));
 	for (int i = outer; i < k->naxis; i++)
 		points *= kernel_typical(k, k->extent[i], &n) ? n : 1;
 	if (beside && kernel_typical(k, k->extent[s.inner], &n))
-		points *= n < KERNEL_COLUMNS ? n : KERNEL_COLUMNS;
+		points *= n < s.columns ? n : s.columns;
 	s.grain = 1 + SHARE / (points * point_work(k) + 1);
 	s.whole = !s.lanes && s.inner >= 0 &&
-		  size_divides(k->sizes, size_number(k->sizes, KERNEL_COLUMNS), k->extent[s.inner]);
+		  size_divides(k->sizes, size_number(k->sizes, s.columns), k->extent[s.inner]);
 	return s;
 }
 

@@ -169,7 +169,7 @@ put_state(const Kernel *k, int at, Buf *b)
 {
 	const Folded *s = &k->state.at[at];
 
-	buf_printf(b, "  r%d = %s(", at, s->fold->name);
+	buf_printf(b, "  r%d = %s%s(", at, s->carried ? "carried " : "", s->fold->name);
 	put_ref(k, &s->x, b);
 	buf_puts(b, s->fold->places ? ", " : "");
 	if (s->fold->places)
@@ -268,6 +268,8 @@ put_schedule(const Schedule *s, Buf *b)
 		buf_printf(b, " of i%d", s->inner);
 	if (s->lanes)
 		buf_printf(b, " by %d", s->lanes);
+	if (s->columns && s->columns != KERNEL_COLUMNS)
+		buf_printf(b, " beside %d", s->columns);
 	if (s->whole)
 		buf_puts(b, " whole");
 	if (s->table)

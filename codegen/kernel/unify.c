@@ -237,7 +237,8 @@ unify_state(Unifier *u, int at)
 	for (int k = 0; k < u->sizes->nsample; k++) {
 		const Folded *s = &u->of[k]->state.at[at];
 
-		if (s->fold != to->fold || s->part != to->part || s->total != to->total || s->place != to->place)
+		if (s->fold != to->fold || s->part != to->part || s->total != to->total || s->place != to->place ||
+		    s->carried != to->carried)
 			return false;
 		x[k] = &s->x, y[k] = &s->y;
 	}

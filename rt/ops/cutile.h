@@ -124,6 +124,25 @@ bf16_rounded(float f)
 	return bf16_to_float(float_to_bf16(f));
 }
 
+/* ---- scans ------------------------------------------------------------------------------------------------------- */
+
+/* log(exp(s) + exp(x)), as in vrow.h; for a float result, the smaller number's part is computed in float. */
+CU_INLINE double
+vr_log_add(double s, double x)
+{
+	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;
+
+	return hi != hi || lo != lo ? hi + lo : hi - hi != 0 ? hi : hi + log1p(exp(lo - hi));
+}
+
+CU_INLINE double
+vr_log_addf(double s, double x)
+{
+	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;
+
+	return hi - hi != 0 ? hi : hi + log1pf(expf((float)(lo - hi)));
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Tile of a block in a product (m, n) with k terms: its first row and column, and the sizes. */

@@ -1,4 +1,4 @@
-def forward(image: Tensor) -> Tuple[List[Tensor], List[Tensor], List[Tensor], List[Tensor], Tensor]:
+def forward(image: Tensor) -> Tuple[List[Tensor], List[Tensor], List[Tensor], List[Tensor], List[Tensor], Tensor]:
   pixels = torch.div(torch.reshape(image, [64]), 16.)
   a = torch.reshape(pixels, [2, 4, 8])
   b = torch.mul(a, 2.)
@@ -16,9 +16,12 @@ def forward(image: Tensor) -> Tuple[List[Tensor], List[Tensor], List[Tensor], Li
             torch.index_put(base, [at], source, True), torch.scatter(base, 1, rows, 2.)]
   x = torch.reshape(pixels, [1, 2, 4, 8])
   other = [torch.bmm(a, torch.transpose(b, 1, 2)), torch.matmul(torch.reshape(pixels, [2, 2, 4, 4]), torch.reshape(pixels, [2, 1, 4, 8])),
-           torch.cumsum(a, 2), torch.max_pool2d(x, [2, 3], [1, 2], [1, 1], [1, 2], True), torch.avg_pool2d(x, [3, 3], [2, 2], [1, 1], True, True),
+           torch.max_pool2d(x, [2, 3], [1, 2], [1, 1], [1, 2], True), torch.avg_pool2d(x, [3, 3], [2, 2], [1, 1], True, True),
            torch.avg_pool2d(x, [3, 3], [2, 2], [1, 1], True, False), torch.avg_pool2d(x, [2, 2], [2, 2], [0, 0], False, True, 3),
            torch.adaptive_avg_pool2d(x, [2, 4]), torch.adaptive_avg_pool2d(x, [3, 5]), torch.avg_pool1d(a, [3], [2], [1]),
            torch.abs(torch.mul(torch.complex(a, b), torch.complex(b, a))), torch.softmax(torch.cat([a, b], 2), 1), (torch.topk(a, 3))[0]]
+  highest, where = torch.cummax(torch.remainder(torch.mul(a, 9), 4), 1)
+  scans = [torch.cumsum(a, 2), torch.cumsum(torch.to(pixels, 5), 0), torch.cumprod(torch.to(b, 7), 0), torch.logcumsumexp(a, 1), highest,
+           torch.cumsum(where, 0, dtype=3), (torch.cummin(torch.transpose(a, 0, 2), -1))[0]]
   torch.copy_(torch.slice(base, 1, 0, 2), torch.slice(torch.slice(source, 0, 0, 8), 1, 2, 4))
-  return moved, taken, joined, other, base
+  return moved, taken, joined, scans, other, base

@@ -116,6 +116,9 @@ static const struct { const char *old, *new; int line; const char *message; } ba
 	{ "argmax(x2, n3)", "argmax(y0, n3)", 10, "y0 is no operand that is read" },
 	{ "argmax(x2, n3)", "argmax(x2, none)", 10, "no types to join argmax in" },
 	{ "f32 f32 i32", "f32 f64 i32", 10, "no types to join argmax in" },
+	{ "argmax(x2", "lastmax(x2", 10, "lastmax is carried along one axis in one type, or not at all" },
+	{ "sum(t1)", "carried sum(t1)", 17, "sum is carried along one axis in one type, or not at all" },
+	{ "= argmax(x2", "= carried argmax(x2", 19, "no schedule for these axes" },
 	{ "f32 f32 i32", "f32 f32 f32", 10, "no types to join argmax in" },
 	{ "neg(r0)", "neg(r1)", 13, "expected a state below r1 here" },
 	{ "neg(r0)", "neg(x2)", 13, "x2 is no operand that is read" },
@@ -129,6 +132,7 @@ static const struct { const char *old, *new; int line; const char *message; } ba
 	{ "schedule", "once\n  y1 = q1\nschedule", 20, "sum has no places" },
 	{ "by 64", "by 63", 19, "no schedule for these axes" },
 	{ "by 64", "whole", 19, "no schedule for these axes" },
+	{ "of i1 by 64", "of i0 beside 8", 19, "no schedule for these axes" },
 	{ "of i1 by 64", "of i0 by 64", 19, "no schedule for these axes" },
 	{ "rows of i1 by 64", "points of i1 by 64", 19, "no schedule for these axes" },
 };

@@ -12,11 +12,12 @@
  *   axis     := AXIS ":" size [ "serial" | "reduce" ]
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
- *   state    := "r" N "=" FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]          of all, of parts, of places
+ *   state    := "r" N "=" [ "carried" ] FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]   of all, of parts, of places
  *   store    := NAME "=" ref
  *   ref      := NAME | "t" N | "r" N | "q" N | number | "true" | "false" | "none"
- *   schedule := "schedule" ( ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "by" "table" | "whole" ]
- *               [ "; tile" AXIS ] | "microkernel" NAME ) "; units" size "; grain" INT
+ *   schedule := "schedule" ( ( "rows" | "points" ) [ "of" AXIS ]
+ *               [ "by" LANES | "by" "table" | [ "beside" COLUMNS ] [ "whole" ] ] [ "; tile" AXIS ]
+ *               | "microkernel" NAME ) "; units" size "; grain" INT
  *
  * Sizes and factors are size_text.c's.  A comment goes from # to the end of its line.
  */
@@ -512,6 +513,7 @@ read_state(KernelReader *kr)
 	if (kr->k->state.n == MOST_LETS || read_numbered(kr, 'r', MOST_LETS, "a state") != kr->k->state.n)
 		fail_at(kr, beg, "states are r0, r1 ... in order, %d at most", MOST_LETS);
 	read_expect(&kr->r, "=");
+	s.carried = read_accept_word(&kr->r, "carried");
 	beg = next_word(kr);
 	name = read_word(&kr->r, "")->name;
 	if (!(s.fold = fold_find(name)))
@@ -530,6 +532,8 @@ read_state(KernelReader *kr)
 	if (!joins_as(s.total, s.part) || (s.place != RT_i32 && s.place != RT_i64) || s.x.kind == REF_NONE ||
 	    (s.fold->places && s.y.kind == REF_NONE) || s.fold->logic != (s.total == RT_b8))
 		fail_at(kr, beg, "no types to join %s in", name);
+	if (s.carried ? s.part != s.total || kr->k->nreduce > 1 : s.fold->ordered)
+		fail_at(kr, beg, "%s is carried along one axis in one type, or not at all", name);
 	kernel_state(kr->k, s);
 }
 
@@ -604,13 +608,14 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 	const Kernel *k = kr->k;
 	const int outer = k->naxis - k->nreduce;
 	const bool along = k->nreduce && s->inner == k->naxis - 1 && s->lanes > 0;
-	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes;
+	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes, carries = kernel_carries(k);
 
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
 	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
-	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)))
+	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)) || (carries && s->lanes > 1) ||
+	    (s->columns != KERNEL_COLUMNS && (!carries || !beside || s->columns < 1)))
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
@@ -658,7 +663,7 @@ read_schedule(KernelReader *kr, Schedule *s)
 {
 	const char *beg = next_word(kr);
 
-	*s = (Schedule){ .inner = -1, .tile = -1 };
+	*s = (Schedule){ .inner = -1, .tile = -1, .columns = KERNEL_COLUMNS };
 	expect_word(kr, "schedule");
 	if (read_accept_word(&kr->r, "microkernel")) {
 		const char *micro = read_word(&kr->r, "")->name;
@@ -677,6 +682,8 @@ read_schedule(KernelReader *kr, Schedule *s)
 		s->table = read_accept_word(&kr->r, "table");
 		s->lanes = s->table ? 0 : lanes_of(read_int(&kr->r));
 	} else {
+		if (read_accept_word(&kr->r, "beside"))
+			s->columns = (int)read_int(&kr->r);
 		s->whole = read_accept_word(&kr->r, "whole");
 	}
 	read_expect(&kr->r, ";");

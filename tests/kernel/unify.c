@@ -196,6 +196,7 @@ change_row(Kernel *k, int i)
 	case 29: f[1].y.kind = REF_LET; break;
 	case 30: k->store.at[1].operand = 1; break;
 	case 31: k->store.at[0].value.at = 0; break;
+	case 32: f[0].carried = true; break;
 	default: return false;
 	}
 	return true;

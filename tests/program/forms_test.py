@@ -187,8 +187,23 @@ class Forms(Form):
                     else:
                         self.form([call % dim], ["x=" + x])
         self.form(["return torch.cumsum(torch.transpose(x, 0, 1), -2, dtype=7)"], ["x=int64[3x20]"])
-        self.form(["return torch.cumsum(x, 0, dtype=4)"], ["x=float32[3]"], calls=1)
-        self.form(["return torch.cumsum(x, 0)"], ["x=bool[30]"])
+        self.form(["return torch.cumsum(x, 0), torch.cumprod(x, 0, dtype=5)"], ["x=bool[30]"], result="Tuple[Tensor, Tensor]")
+        for x, dtypes in ("float32", (4, 5, 7, 15)), ("float64", (6, 11)), ("int64", (1, 3, 6, 11)), ("bfloat16", (6, 15)):
+            sums = ", ".join("torch.cumsum(x, 1, dtype=%d)" % d for d in dtypes)
+            self.form(["return [%s]" % sums], ["x=%s[1..12x5..90]" % x], result="List[Tensor]")
+        self.form(["return torch.cumsum(x, 0, dtype=3)"], ["x=float32[3]"], calls=1)
+        self.form(["y = torch.select(torch.cumprod(torch.select(x, 0, 1), 0), 0, 0)", "a, b = torch.cummin(torch.sum(x), -1)",
+                   "return torch.cumsum(a, 0), b, torch.logcumsumexp(y, 0)"], ["x=float32[3x2]"], result="Tuple[Tensor, Tensor, Tensor]")
+
+    def test_running_specials(self):
+        """NaN, infinities, zeros of both signs, equal elements: the last of equal ones wins, and NaN stays."""
+        some = "y = torch.mul(torch.sqrt(torch.sub(torch.remainder(torch.mul(x, 40), 6), 0.5)), torch.sub(torch.remainder(torch.mul(x, 90), 3), 1))"
+        inf = "y = torch.where(torch.gt(torch.remainder(torch.mul(x, 70), 9), 7), torch.log(torch.zeros_like(y)), torch.floor(y))"
+        for x in "float32[40x3..70]", "bfloat16[3x90]", "float64[2..70x9]":
+            for dim in 0, 1:
+                all = ["(torch.%s(y, %d))[%d]" % (op, dim, i) for op in ("cummax", "cummin") for i in (0, 1)]
+                all += ["torch.%s(y, %d)" % (op, dim) for op in ("cumsum", "cumprod", "logcumsumexp")]
+                self.form([some, inf, "return [%s]" % ", ".join(all)], ["x=" + x], result="List[Tensor]")
 
     def test_topk(self):
         """Equal elements come in the interpreter's order."""

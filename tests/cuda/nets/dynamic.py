@@ -4,6 +4,7 @@ def forward(x: Tensor, i: Tensor) -> Tuple[Tensor, Tensor]:
     c = torch.relu(torch.conv2d(x, w, None, [1, 1], [1, 1]) + x)
     rows = c.mean(1).softmax(2)
     joined = torch.cat([rows, rows * 2, c.select(1, 0)], 1)
+    ordered, at = torch.sort(torch.cumsum(joined, 1), 1)
     chosen = joined.index_select(1, i)
-    best = torch.argmax(joined, 2, True).to(torch.float) + torch.cumsum(joined, 1)
+    best = torch.argmax(joined, 2, True).to(torch.float) + ordered
     return torch.matmul(chosen.transpose(1, 2), chosen), torch.matmul(best, p)
