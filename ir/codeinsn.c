@@ -145,7 +145,7 @@ line_text(Lower *l, Range at, int64_t begin)
 static int place_index(Lower *l, Range at, const char *function, int caller);
 
 static RtPlaceName
-place_of(Lower *l, Range at, const char *function)
+make_place_name(Lower *l, Range at, const char *function)
 {
 	const int64_t begin = range_line_start(at);
 	const uint32_t text = line_text(l, at, begin);
@@ -188,7 +188,7 @@ place_index(Lower *l, Range at, const char *function, int caller)
 	if (!fresh)
 		return i;
 	vec_push(l->cx->arena, &l->place, (RtPlaceName){0});
-	p = place_of(l, at, function);
+	p = make_place_name(l, at, function);
 	p.caller = caller;
 	l->place.at[i] = p;
 	return i;

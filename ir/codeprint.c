@@ -35,7 +35,7 @@ set_bits(const RtCode *c, uint64_t *set, uint32_t first, int n, bool on)
 }
 
 static void
-join(CodeLive *l, int pc)
+unite_live(CodeLive *l, int pc)
 {
 	if (pc < 0 || pc >= l->code->ninsn)
 		return;
@@ -52,15 +52,15 @@ join_successors(CodeLive *l, int pc)
 	case RT_DO_RETURN: case RT_DO_RAISE: case RT_DO_RERAISE:
 		return;
 	case RT_DO_JUMP: case RT_DO_NEXT:
-		join(l, (int)i->arg);
+		unite_live(l, (int)i->arg);
 		return;
 	case RT_DO_BRANCH: case RT_DO_LOOP: case RT_DO_ENTER:
-		join(l, (int)i->arg);
+		unite_live(l, (int)i->arg);
 		break;
 	default:
 		break;
 	}
-	join(l, pc + 1);
+	unite_live(l, pc + 1);
 }
 
 /* One backward pass of the liveness analysis. Loops need several. Returns whether a set has changed. */

@@ -50,25 +50,25 @@ set_copy(Walk *w, Set s)
 }
 
 static bool
-has(Set s, const Value *v)
+set_has(Set s, const Value *v)
 {
 	return s.word[v->id / 64] >> (v->id % 64) & 1;
 }
 
 static void
-add(Set s, const Value *v)
+set_add(Set s, const Value *v)
 {
 	s.word[v->id / 64] |= (uint64_t)1 << (v->id % 64);
 }
 
 static void
-drop(Set s, const Value *v)
+set_remove(Set s, const Value *v)
 {
 	s.word[v->id / 64] &= ~((uint64_t)1 << (v->id % 64));
 }
 
 static void
-join(Walk *w, Set into, Set s)
+set_unite(Walk *w, Set into, Set s)
 {
 	for (int i = 0; i < w->nword; i++)
 		into.word[i] |= s.word[i];
@@ -89,8 +89,8 @@ use_input(Walk *w, const Node *n, int i, Set live)
 {
 	if (w->ignored && w->ignored(n, i))
 		return;
-	w->at[n->id].input[i] = !has(live, n->in[i]);
-	add(live, n->in[i]);
+	w->at[n->id].input[i] = !set_has(live, n->in[i]);
+	set_add(live, n->in[i]);
 }
 
 static void
@@ -104,10 +104,10 @@ static void
 define_outputs(Walk *w, Node *n, Set live, bool note)
 {
 	for (int i = 0; i < n->nout; i++) {
-		w->at[n->id].unused[i] = !has(live, n->out[i]);
+		w->at[n->id].unused[i] = !set_has(live, n->out[i]);
 		if (w->at[n->id].unused[i] && note)
 			note_dead(w, n, n->out[i]);
-		drop(live, n->out[i]);
+		set_remove(live, n->out[i]);
 	}
 }
 
@@ -118,10 +118,10 @@ static void
 define_inside(Outer *o, Block *b)
 {
 	for (int i = 0; i < b->param->nout; i++)
-		add(o->inside, b->param->out[i]);
+		set_add(o->inside, b->param->out[i]);
 	for NODES(n, b) {
 		for (int i = 0; i < n->nout; i++)
-			add(o->inside, n->out[i]);
+			set_add(o->inside, n->out[i]);
 		for (int i = 0; i < n->nsub; i++)
 			define_inside(o, n->sub[i]);
 	}
@@ -133,9 +133,9 @@ find_used(Outer *o, const Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		Value *v = n->in[i];
 
-		if (has(o->inside, v) || has(o->used, v) || (o->w->ignored && o->w->ignored(n, i)))
+		if (set_has(o->inside, v) || set_has(o->used, v) || (o->w->ignored && o->w->ignored(n, i)))
 			continue;
-		add(o->used, v);
+		set_add(o->used, v);
 		vec_push(o->w->g->arena, &o->found, v);
 	}
 }
@@ -166,7 +166,7 @@ walk_if(Walk *w, Node *n, Set live)
 			if (!w->at[n->id].unused[i])
 				use_input(w, ret, i, in[b]);
 		walk_block(w, n->sub[b], in[b]);
-		join(w, live, in[b]);
+		set_unite(w, live, in[b]);
 	}
 	/* A value that only the other branch needs dies at the start of this one. */
 	for (int b = 0; b < 2; b++) {
@@ -175,7 +175,7 @@ walk_if(Walk *w, Node *n, Set live)
 		define_inside(&o, n->sub[!b]);
 		find_outer(&o, n->sub[!b]);
 		for (int i = 0; i < o.found.n; i++)
-			if (has(in[!b], o.found.at[i]) && !has(in[b], o.found.at[i]))
+			if (set_has(in[!b], o.found.at[i]) && !set_has(in[b], o.found.at[i]))
 				note_dead(w, n->sub[b]->param, o.found.at[i]);
 		set_done(w, o.inside);
 		set_done(w, o.used);
@@ -195,15 +195,15 @@ walk_loop(Walk *w, Node *n, Set live)
 	define_outputs(w, n, live, true);
 	define_inside(&o, loop_body(n));
 	find_outer(&o, loop_body(n));
-	if (!has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
+	if (!set_has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
 		vec_push(w->g->arena, &o.found, loop_max(n));
 	for (int i = 0; i < o.found.n; i++) {
-		if (!has(live, o.found.at[i]))
+		if (!set_has(live, o.found.at[i]))
 			note_dead(w, n, o.found.at[i]);
-		add(live, o.found.at[i]);
+		set_add(live, o.found.at[i]);
 	}
 	body = set_copy(w, live);
-	add(body, loop_body(n)->param->out[0]);         /* The index of the next trip is computed from this one. */
+	set_add(body, loop_body(n)->param->out[0]);         /* The index of the next trip is computed from this one. */
 	use_inputs(w, loop_body(n)->ret, body);
 	walk_block(w, loop_body(n), body);
 	set_done(w, body);

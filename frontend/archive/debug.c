@@ -66,7 +66,7 @@ read_records(Records *m, IValue v)
 }
 
 static void
-drop(void *arg)
+release_records(void *arg)
 {
 	Records *m = arg;
 
@@ -84,7 +84,7 @@ load(Cx *cx, void *arg)
 	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: %s", archive_path(m->archive),
 		m->member), .line = 1 };
 	m->held = pickle_load(cx, s, &host);
-	arena_at_end(cx->arena, drop, m);
+	arena_at_end(cx->arena, release_records, m);
 	read_records(m, m->held);
 }
 
@@ -112,7 +112,7 @@ string_at(Records *m, IValue i)
 
 /* Joins the pieces of a text. Null if they are damaged or too long. */
 static const char *
-join(Records *m, IValue pieces, int64_t *n)
+join_pieces(Records *m, IValue pieces, int64_t *n)
 {
 	enum { TEXT_MAX = 16 << 20 };
 	const IValue *v = pieces.tag == RT_TUPLE ? pieces.u.tuple->v : pieces.tag == RT_LIST ? pieces.u.list->v : NULL;
@@ -145,7 +145,7 @@ make_source(Records *m, const RtTuple *t)
 		s->text = t->v[0].u.str->s;
 		s->n = t->v[0].u.str->n;
 	} else if (m->strings)
-		s->text = join(m, t->v[0], &s->n);
+		s->text = join_pieces(m, t->v[0], &s->n);
 	s->arena = m->cx->arena;
 	s->name = file && file->n ? file->s : NULL;
 	s->line = t->v[2].tag == RT_INT && t->v[2].u.i > 0 && t->v[2].u.i < INT32_MAX ? (int)t->v[2].u.i : 1;
@@ -167,7 +167,7 @@ source_of(Records *m, const RtTuple *t)
 }
 
 static bool
-find(SourceMap *map, uint32_t offset, Range *original)
+find_record(SourceMap *map, uint32_t offset, Range *original)
 {
 	Records *m = (Records *)map;
 	int lo = 0, hi;
@@ -205,6 +205,6 @@ source_map_new(Cx *cx, Archive *a, const char *code_name)
 	if (!archive_has(a, member))
 		return NULL;
 	m = new(cx->arena, Records, 1);
-	*m = (Records){ .map.find = find, .cx = cx, .archive = a, .member = member };
+	*m = (Records){ .map.find = find_record, .cx = cx, .archive = a, .member = member };
 	return &m->map;
 }

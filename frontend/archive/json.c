@@ -257,7 +257,7 @@ typedef struct Making {
 } Making;
 
 static void
-add(const Legacy *l, Making *k, Attribute a, IValue v)
+add_attribute(const Legacy *l, Making *k, Attribute a, IValue v)
 {
 	if (map_get(&k->names, a.name))
 		bad(l, "has two attributes of the name", a.name);
@@ -277,8 +277,8 @@ add_parameters(Legacy *l, const cJSON *module, Making *k)
 
 		if (!buffer)
 			v.u.t->flags |= RT_PARAMETER;
-		add(l, k, (Attribute){ .name = text(l, p, "name"), .type = &rt_type_tensor, .parameter = !buffer,
-			.buffer = buffer }, v);
+		add_attribute(l, k, (Attribute){ .name = text(l, p, "name"), .type = &rt_type_tensor,
+			.parameter = !buffer, .buffer = buffer }, v);
 	}
 }
 
@@ -299,7 +299,7 @@ add_attributes(Legacy *l, const cJSON *module, Making *k)
 		if (!value_fits(&l->fits, v, t))
 			fail(l->cx, (Range){ 0 }, "%s: attribute '%s' is declared %s, but is %s", l->json->name, name,
 			     type, rt_type_of(v));
-		add(l, k, (Attribute){ .name = name, .type = t }, v);
+		add_attribute(l, k, (Attribute){ .name = name, .type = t }, v);
 	}
 }
 
@@ -357,7 +357,7 @@ add_submodules(Legacy *l, const cJSON *module, Making *k)
 		const char *name = text(l, p, "name");
 		IValue v = read_module(l, p, submodule_path(l, k->path, name), k->depth + 1);
 
-		add(l, k, (Attribute){ .name = name, .type = v.u.obj->cls->type }, v);
+		add_attribute(l, k, (Attribute){ .name = name, .type = v.u.obj->cls->type }, v);
 	}
 }
 

@@ -55,7 +55,7 @@ row_of(const char *name)
 }
 
 static void
-add(Cx *cx, ClassInfo *info, const char *name, const Type *t)
+add_slot(Cx *cx, ClassInfo *info, const char *name, const Type *t)
 {
 	class_add_attr(cx, info, (Attribute){ .name = name, .type = t });
 }
@@ -73,30 +73,30 @@ packed_type(Cx *cx, const char *name)
 	if (p->spatial == -2) {
 		const Type *linear = packed_type(cx, rows[0].name), *bias = type_optional(cx, &rt_type_tensor);
 
-		add(cx, info, "w_ih", linear);
-		add(cx, info, "w_hh", linear);
-		add(cx, info, "b_ih", bias);
-		add(cx, info, "b_hh", bias);
-		add(cx, info, "reduce_range", &rt_type_bool);
+		add_slot(cx, info, "w_ih", linear);
+		add_slot(cx, info, "w_hh", linear);
+		add_slot(cx, info, "b_ih", bias);
+		add_slot(cx, info, "b_hh", bias);
+		add_slot(cx, info, "reduce_range", &rt_type_bool);
 		return t;
 	}
 	for (const char *s = p->slots; s && *s; s++) {
 		const int i = slot_of(*s);
 
-		add(cx, info, slots[i].name, slots[i].optional ? type_optional(cx, slots[i].type) : slots[i].type);
+		add_slot(cx, info, slots[i].name, slots[i].optional ? type_optional(cx, slots[i].type) : slots[i].type);
 	}
 	if (p->slots)
 		return t;
-	add(cx, info, "weight", &rt_type_tensor);
-	add(cx, info, "bias", type_optional(cx, &rt_type_tensor));
+	add_slot(cx, info, "weight", &rt_type_tensor);
+	add_slot(cx, info, "bias", type_optional(cx, &rt_type_tensor));
 	if (p->spatial <= 0)
 		return t;
-	add(cx, info, "stride", ints);
-	add(cx, info, "padding", ints);
-	add(cx, info, "dilation", ints);
-	add(cx, info, "output_padding", ints);
-	add(cx, info, "groups", &rt_type_int);
-	add(cx, info, "transpose", &rt_type_bool);
+	add_slot(cx, info, "stride", ints);
+	add_slot(cx, info, "padding", ints);
+	add_slot(cx, info, "dilation", ints);
+	add_slot(cx, info, "output_padding", ints);
+	add_slot(cx, info, "groups", &rt_type_int);
+	add_slot(cx, info, "transpose", &rt_type_bool);
 	return t;
 }
 

@@ -108,7 +108,7 @@ top(Machine *m, int i)
 }
 
 static void
-drop(Machine *m, int n)
+pop_values(Machine *m, int n)
 {
 	for (; n > 0; n--) {
 		IValue v = m->stack.at[--m->stack.n];
@@ -120,7 +120,7 @@ drop(Machine *m, int n)
 static void
 replace(Machine *m, int n, IValue v)
 {
-	drop(m, n);
+	pop_values(m, n);
 	push(m, v);
 }
 
@@ -317,13 +317,13 @@ op_pop(Machine *m, int64_t n)
 		return;
 	}
 	top(m, n - 1);
-	drop(m, n);
+	pop_values(m, n);
 }
 
 static void
 op_drop(Machine *m, int64_t n)
 {
-	drop(m, (int)n);
+	pop_values(m, (int)n);
 }
 
 static void
@@ -380,7 +380,7 @@ op_append(Machine *m, int64_t n)
 	for (int i = 0; i < n; i++)
 		if (rt_list_push(&m->rt, list.u.list, rt_retain(*top(m, n - 1 - i))))
 			need(m, NULL);
-	drop(m, n);
+	pop_values(m, n);
 }
 
 static void
@@ -421,7 +421,7 @@ set_items(Machine *m, IValue dict, int n)
 		if (rt_dict_set(&m->rt, dict.u.dict, rt_retain(key), rt_retain(value)))
 			need(m, NULL);
 	}
-	drop(m, n);
+	pop_values(m, n);
 }
 
 static void
@@ -457,7 +457,7 @@ make_dict(Machine *m, const IValue *arg, int n)
 }
 
 static bool
-is_number(IValue v)
+is_numeric(IValue v)
 {
 	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
 }
@@ -474,7 +474,7 @@ typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 	seal(m, arg[0], 0);
 	spend(m, l->n);
 	for (int64_t i = 0; i < l->n; i++)
-		if (!rt_isinstance(l->v[i], list->of[0]) && !(m->host->legacy && is_number(l->v[i])))
+		if (!rt_isinstance(l->v[i], list->of[0]) && !(m->host->legacy && is_numeric(l->v[i])))
 			pickle_bad(&m->at, "a typed list holds a %s", rt_type_of(l->v[i]));
 	if (!m->host->legacy)
 		l->elem = list->of[0];
@@ -862,7 +862,7 @@ op_newobj(Machine *m, int64_t n)
 
 	if (global_of(cls, GLOBAL_REDUCER)) {
 		top(m, 0);
-		drop(m, n - 1);
+		pop_values(m, n - 1);
 		return;
 	}
 	if (m->host->plain && cls.tag == RT_ENUM && cls.u.en->type == &type_class_global) {
@@ -923,7 +923,7 @@ op_build(Machine *m, int64_t n)
 	/* Ignores the _metadata of an OrderedDict and the __dict__ of a tensor. */
 	else if (target.tag != RT_DICT && target.tag != RT_TENSOR)
 		pickle_bad(&m->at, "sets the state of a %s", rt_type_of(target));
-	drop(m, n - 1);
+	pop_values(m, n - 1);
 }
 
 /* Unpacks bytes of two elements each, the low one first, into one byte for each element. */
@@ -1022,7 +1022,7 @@ run(Cx *cx, void *arg)
 static void
 release_all(Machine *m)
 {
-	drop(m, m->stack.n);
+	pop_values(m, m->stack.n);
 	for (int i = 0; i < m->memo.n; i++)
 		rt_release(m->memo.at[i]);
 	for (int i = 0; i < m->held.n; i++)

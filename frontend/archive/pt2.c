@@ -57,7 +57,7 @@ place_below(Loader *l, Place *p, const char *name)
 
 /* Returns the place of a.b.c. Makes a and b objects. */
 static Place *
-place_of(Loader *l, const JsonDoc *d, const char *path)
+find_or_make_place(Loader *l, const JsonDoc *d, const char *path)
 {
 	const char *from = path, *dot;
 	Place *p = l->root;
@@ -96,7 +96,7 @@ put_parts(Loader *l, Place *p, IValue dict)
 static void
 put_state(Loader *l, Exported *e, const Input *in, Payloads *payloads, const Attribute *kind, bool constant)
 {
-	Place *p = place_of(l, &e->doc, arena_printf(l->cx->arena, "%s%s", e->prefix, in->target));
+	Place *p = find_or_make_place(l, &e->doc, arena_printf(l->cx->arena, "%s%s", e->prefix, in->target));
 
 	if (p->parts)
 		return;

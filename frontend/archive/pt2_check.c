@@ -56,7 +56,7 @@ source_of(Checks *c, const Input *in, int dim)
 }
 
 static const char *
-place_of(Checks *c, const Input *in, int dim)
+input_place(Checks *c, const Input *in, int dim)
 {
 	return dim < 0 ? in->place : arena_printf(c->b->cx->arena, "%s.shape[%d]", in->place, dim);
 }
@@ -103,8 +103,8 @@ require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
 
 	require(c, compare(c->b, "_operator.eq", v, build_int(c->b, want)),
 		arena_printf(cx->arena, "%s == %lld", source_of(c, in, dim), (long long)want),
-		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s", place_of(c, in, dim),
-			     (long long)want, tail), v);
+		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s",
+			     input_place(c, in, dim), (long long)want, tail), v);
 }
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int
 
 	require(c, compare(c->b, *op == '<' ? "_operator.le" : "_operator.ge", v, build_int(c->b, bound)),
 		arena_printf(cx->arena, "%s %s %lld", source_of(c, in, dim), op, (long long)bound),
-		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", place_of(c, in, dim), op,
+		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", input_place(c, in, dim), op,
 			     (long long)bound), v);
 }
 
@@ -155,7 +155,7 @@ require_equal(Checks *c, const Input *in, int dim, Value *v, Value *other, const
 
 	require(c, compare(c->b, "_operator.eq", v, other),
 		arena_printf(cx->arena, "%s == %s", source_of(c, in, dim), source),
-		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", place_of(c, in, dim),
+		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", input_place(c, in, dim),
 			     source), v);
 }
 
@@ -188,7 +188,7 @@ solve(Checks *c, const Input *in, int dim, Value *v, const Tree *t, const Linear
 	require(c, compare(b, "_operator.eq", compare(b, "_operator.mod", s, factor), build_int(b, 0)),
 		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, dim), form),
 		arena_printf(b->cx->arena, "Expected input %s = {} to be of the form %s, where %s is an integer",
-			     place_of(c, in, dim), form, l->symbol),
+			     input_place(c, in, dim), form, l->symbol),
 		v);
 	know(c, l->symbol, compare(b, "_operator.floordiv", s, factor), arena_printf(b->cx->arena, "(%s - %lld)/%lld",
 		source_of(c, in, dim), (long long)l->offset, (long long)l->factor));

@@ -97,7 +97,7 @@ expr_symbol(const Tree *t)
 /* ---- factor * symbol + offset ------------------------------------------------------------------------------------ */
 
 static bool
-add(Linear a, Linear c, int64_t sign, Linear *out)
+add_linear(Linear a, Linear c, int64_t sign, Linear *out)
 {
 	if (a.symbol && c.symbol && strcmp(a.symbol, c.symbol))
 		return false;
@@ -118,14 +118,14 @@ multiply(Linear a, Linear c, Linear *out)
 }
 
 static bool
-fold(const Tree *call, bool sum, Linear *out)
+fold_arguments(const Tree *call, bool sum, Linear *out)
 {
 	*out = (Linear){ .offset = !sum };
 	for (int i = 0; i < call->kid[1]->n; i++) {
 		Linear part, so_far = *out;
 
 		if (!expr_linear(argument(call, i), &part) ||
-		    !(sum ? add(so_far, part, 1, out) : multiply(so_far, part, out)))
+		    !(sum ? add_linear(so_far, part, 1, out) : multiply(so_far, part, out)))
 			return false;
 	}
 	return true;
@@ -148,14 +148,14 @@ expr_linear(const Tree *t, Linear *out)
 	if (name && (!strcmp(name, "Integer") || !strcmp(name, "Identity")) && argument(t, 0))
 		return expr_linear(argument(t, 0), out);
 	if (name && (!strcmp(name, "Add") || !strcmp(name, "Mul")))
-		return fold(t, *name == 'A', out);
+		return fold_arguments(t, *name == 'A', out);
 	if (t->kind == TREE_NEG)
-		return expr_linear(t->kid[0], &a) && add((Linear){ 0 }, a, -1, out);
+		return expr_linear(t->kid[0], &a) && add_linear((Linear){ 0 }, a, -1, out);
 	if (t->kind != TREE_ADD && t->kind != TREE_SUB && t->kind != TREE_MUL)
 		return false;
 	if (!expr_linear(t->kid[0], &a) || !expr_linear(t->kid[1], &c))
 		return false;
-	return t->kind == TREE_MUL ? multiply(a, c, out) : add(a, c, t->kind == TREE_ADD ? 1 : -1, out);
+	return t->kind == TREE_MUL ? multiply(a, c, out) : add_linear(a, c, t->kind == TREE_ADD ? 1 : -1, out);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

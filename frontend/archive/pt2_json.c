@@ -87,7 +87,7 @@ walk_word(Walk *w)
 }
 
 static void
-walk(Walk *w)
+walk_json(Walk *w)
 {
 	while (w->p < w->end) {
 		const char c = *w->p;
@@ -123,7 +123,7 @@ json_parse(const JsonDoc *d, const char *text, int64_t n)
 	cJSON *json;
 
 	buf_puts(&w.out, "");
-	walk(&w);
+	walk_json(&w);
 	if (w.p < w.end) {
 		buf_free(&w.out);
 		json_bad(d, w.nested > NESTED_MAX ? "nests more than %d deep" : "has more than %d values",

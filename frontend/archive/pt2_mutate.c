@@ -32,7 +32,7 @@ put_argument(Call *c, const char *name, Value *v)
 }
 
 static bool
-is_written(const Arg *a)
+argument_is_written(const Arg *a)
 {
 	return a->alias && (a->alias->write || (a->alias->inner && a->alias->inner->write));
 }
@@ -54,7 +54,7 @@ copy_written(Call *c, Values *copies)
 		const Json *arg = map_get(&c->given, s->args[i].name);
 		Value *v = arg ? arg_value(c->b, arg, s->args[i].type) : NULL;
 
-		if (v && is_written(&s->args[i])) {
+		if (v && argument_is_written(&s->args[i])) {
 			if (v->type->kind == TYPE_LIST)
 				pt2_lacks(c->b, "Kiln lacks lists that %s writes to", c->name);
 			v = copy_of(c->b, v);
@@ -136,7 +136,7 @@ copy_bases(Call *c, Values *copies)
 	for (int i = 0; i < s->nargs; i++) {
 		const Arg *a = &s->args[i];
 		const Json *arg = map_get(&c->given, a->name);
-		Value *v = !is_written(a) ? arg ? arg_value(c->b, arg, a->type) : NULL
+		Value *v = !argument_is_written(a) ? arg ? arg_value(c->b, arg, a->type) : NULL
 			: (a->type->kind == TYPE_OPTIONAL ? a->type->of[0] : a->type)->kind == TYPE_LIST ?
 			views_of(c, a->name, copies) : view_of(c, a->name, copies);
 

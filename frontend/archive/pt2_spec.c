@@ -151,7 +151,7 @@ spec_type(Cx *cx, Spec *s, const Type *const **leaf, const char *name, bool resu
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static Value *
-emit(Graph *g, const char *kind, Range at, int n, Value *const *in)
+emit_value(Graph *g, const char *kind, Range at, int n, Value *const *in)
 {
 	return graph_emit(g, kind, at, n, in, 1)->out[0];
 }
@@ -235,7 +235,7 @@ spec_pack(Graph *g, const Spec *s, Value *const **leaf, Range at)
 			in[n++] = dict_key(g, s, i, at);
 		in[n++] = spec_pack(g, s->kid[i], leaf, at);
 	}
-	v = emit(g, dict ? "prim::DictConstruct" : s->type->kind == TYPE_LIST ? "prim::ListConstruct" :
+	v = emit_value(g, dict ? "prim::DictConstruct" : s->type->kind == TYPE_LIST ? "prim::ListConstruct" :
 		"prim::TupleConstruct", at, n, in);
 	v->type = s->type;
 	return v;

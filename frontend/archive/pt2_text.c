@@ -191,7 +191,7 @@ original_of(Exported *p, const Json *node)
 }
 
 static bool
-find(SourceMap *map, uint32_t offset, Range *original)
+find_python_line(SourceMap *map, uint32_t offset, Range *original)
 {
 	Exported *p = ((Lines *)map)->p;
 	int lo = 0, hi = p->line.n;
@@ -223,7 +223,7 @@ text_write(Exported *p)
 	Lines *lines = new(p->cx->arena, Lines, 1);
 
 	put_graph(&w, p->name, p->graph);
-	*lines = (Lines){ .map.find = find, .p = p };
+	*lines = (Lines){ .map.find = find_python_line, .p = p };
 	p->text = new(p->cx->arena, Source, 1);
 	*p->text = (Source){ .n = w.b.n, .name = p->doc.name, .line = 1, .map = &lines->map, .arena = p->cx->arena };
 	p->text->text = arena_text(p->cx->arena, &w.b);

@@ -51,7 +51,7 @@ parse_simple(Parser *p)
 
 		p->tok++;
 		value = parse_exprs(p, 0);
-		aug = tree_new(p->cx, TREE_AUG_ASSIGN, join(first->at, value->at), 2, first, value);
+		aug = tree_new(p->cx, TREE_AUG_ASSIGN, range_join(first->at, value->at), 2, first, value);
 		aug->op = op;
 		t = aug;
 	} else if (accept(p, TOK_COLON)) {
@@ -358,7 +358,7 @@ accept_dotted(Parser *p)
 		if (!at(p, TOK_IDENT))
 			return 0;
 		name = parse_ident(p);
-		t = tree_new(p->cx, TREE_ATTR, join(t->at, name->at), 2, t, name);
+		t = tree_new(p->cx, TREE_ATTR, range_join(t->at, name->at), 2, t, name);
 	}
 	return t;
 }
@@ -384,7 +384,8 @@ parse_import(Parser *p)
 			continue;
 		}
 		name = from ? parse_ident(p) : 0;
-		t = from ? tree_new(p->cx, TREE_ATTR, join(space->at, name->at), 2, space, name) : accept_dotted(p);
+		t = from ? tree_new(p->cx, TREE_ATTR, range_join(space->at, name->at), 2, space, name) :
+			   accept_dotted(p);
 		if (accept(p, TOK_AS) && at(p, TOK_IDENT))
 			name = parse_ident(p);
 		if (name && t)

@@ -41,7 +41,7 @@ range_from(const Parser *p, uint32_t beg)
 }
 
 static inline Range
-join(Range a, Range b)
+range_join(Range a, Range b)
 {
 	return (Range){ a.src, a.beg, b.end };
 }

@@ -183,7 +183,8 @@ parse_call(Parser *p, const Tree *callee)
 
 			expect(p, TOK_ASSIGN);
 			value = parse_expr(p, 0);
-			push(p, &keywords, tree_new(p->cx, TREE_KEYWORD, join(name->at, value->at), 2, name, value));
+			push(p, &keywords, tree_new(p->cx, TREE_KEYWORD, range_join(name->at, value->at), 2, name,
+						    value));
 		} else {
 			push(p, &args, parse_expr(p, 0));
 		}
@@ -268,7 +269,7 @@ parse_postfix(Parser *p)
 		if (accept(p, TOK_DOT)) {
 			const Tree *name = parse_ident(p);
 
-			t = tree_new(p->cx, TREE_ATTR, join(t->at, name->at), 2, t, name);
+			t = tree_new(p->cx, TREE_ATTR, range_join(t->at, name->at), 2, t, name);
 		} else if (at(p, TOK_LPAREN)) {
 			t = parse_call(p, t);
 		} else if (at(p, TOK_LBRACKET)) {
@@ -324,7 +325,7 @@ parse_ternary(Parser *p, const Tree *then, int prec)
 
 	expect(p, TOK_ELSE);
 	other = parse_expr(p, prec - 1);
-	return tree_new(p->cx, TREE_TERNARY, join(then->at, other->at), 3, condition, then, other);
+	return tree_new(p->cx, TREE_TERNARY, range_join(then->at, other->at), 3, condition, then, other);
 }
 
 static bool
@@ -338,9 +339,9 @@ is_comparison(TokKind kind)
 static const Tree *
 chain(Parser *p, const Tree *left, const Tree *last, const Operator *op, const Tree *right)
 {
-	const Tree *next = tree_new(p->cx, (TreeKind)op->binary_tree, join(last->at, right->at), 2, last, right);
+	const Tree *next = tree_new(p->cx, (TreeKind)op->binary_tree, range_join(last->at, right->at), 2, last, right);
 
-	return tree_new(p->cx, TREE_AND, join(left->at, right->at), 2, left, next);
+	return tree_new(p->cx, TREE_AND, range_join(left->at, right->at), 2, left, next);
 }
 
 /* expr := unary { operator of a higher precedence than prec, expr } */
@@ -365,8 +366,8 @@ parse_expr(Parser *p, int prec)
 			if (compared && is_comparison(kind))
 				left = chain(p, left, compared, op, right);
 			else
-				left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left,
-						right);
+				left = tree_new(p->cx, (TreeKind)op->binary_tree, range_join(left->at, right->at), 2,
+						left, right);
 			compared = is_comparison(kind) ? right : 0;
 		}
 	}

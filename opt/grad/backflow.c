@@ -34,7 +34,7 @@ no_gradient(Back *c, Value *v, Range at)
 
 /* Makes gradients that both branches computed outputs of m.  Gradients of values inside a branch stay in it. */
 static void
-join(Back *b, Back *c, Node *m, Range at)
+join_branches(Back *b, Back *c, Node *m, Range at)
 {
 	Graph *g = b->a->g;
 
@@ -100,7 +100,7 @@ reverse_if(Back *b, Node *n)
 		}
 		reverse_block(&c[k]);
 	}
-	join(b, c, m, n->at);
+	join_branches(b, c, m, n->at);
 }
 
 /* Differentiates a node whose result gradients may all be undefined.  Emits an If that runs if one of them is
@@ -137,7 +137,7 @@ reverse_maybe(Back *b, Node *n)
 		*back_slot(b->a, &c[0].adjoint, n->out[i]) = got;
 	}
 	b->a->reverse(&c[0], n);
-	join(b, c, m, n->at);
+	join_branches(b, c, m, n->at);
 }
 
 /* Returns the number of trips of the forward loop.  Adds it to the values that the loop carries. */

@@ -155,7 +155,7 @@ refreshed(Unwrite *u, Value *v)
 }
 
 static Value *
-emit(Unwrite *u, const char *id, Range at, int n, Value *const *in)
+emit_by_id(Unwrite *u, const char *id, Range at, int n, Value *const *in)
 {
 	Op *op = op_by_id(u->p->cx, id);
 
@@ -178,28 +178,28 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 	if (node_is(view, aten_alias))
 		return v;
 	if (node_is(view, aten_select))
-		return emit(u, "select_scatter", at, 4, in);
+		return emit_by_id(u, "select_scatter", at, 4, in);
 	if (node_is(view, aten_slice))
-		return emit(u, "slice_scatter", at, 6, in);
+		return emit_by_id(u, "slice_scatter", at, 6, in);
 	if (node_is(view, aten_diagonal))
-		return emit(u, "diagonal_scatter", at, 5, in);
+		return emit_by_id(u, "diagonal_scatter", at, 5, in);
 	if (node_is(view, aten_t))
-		return emit(u, "t", at, 1, &v);
+		return emit_by_id(u, "t", at, 1, &v);
 	if (node_is(view, aten_narrow)) {
 		in[5] = graph_constant(u->g, rt_int(1), at);
-		in[4] = emit(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
-		return emit(u, "slice_scatter", at, 6, in);
+		in[4] = emit_by_id(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
+		return emit_by_id(u, "slice_scatter", at, 6, in);
 	}
 	in[0] = v;
 	for (int i = 1; i < view->nin; i++)
 		in[i] = view->in[i];
 	if (node_is(view, aten_transpose))
-		return emit(u, "transpose_int", at, 3, in);
+		return emit_by_id(u, "transpose_int", at, 3, in);
 	if (node_is(view, aten_permute)) {
-		in[1] = emit(u, "prim_inverse_order", at, 1, &view->in[1]);
-		return emit(u, "permute", at, 2, in);
+		in[1] = emit_by_id(u, "prim_inverse_order", at, 1, &view->in[1]);
+		return emit_by_id(u, "permute", at, 2, in);
 	}
-	return emit(u, "reshape_as", at, 2, (Value *[2]){ v, parent });
+	return emit_by_id(u, "reshape_as", at, 2, (Value *[2]){ v, parent });
 }
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
@@ -238,7 +238,7 @@ computed(Unwrite *u, Node *n, Value *self)
 	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
 	if (node_is(n, aten_copy_))
 		return v;
-	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
+	return emit_by_id(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
 }
 
 /* Is the use in a loop around n, and v made before that loop? */
@@ -458,10 +458,11 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 static Value *
 in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
 {
-	Value *no = graph_constant(u->g, rt_bool(false), n->at), *data = emit(u, "detach", n->at, 1, &written_value);
+	Value *no = graph_constant(u->g, rt_bool(false), n->at);
+	Value *data = emit_by_id(u, "detach", n->at, 1, &written_value);
 
-	emit(u, "copy_", n->at, 3, (Value *[3]){ n->in[written(n)], data, no });
-	return emit(u, "prim_with_data", n->at, 2, (Value *[2]){ v, was });
+	emit_by_id(u, "copy_", n->at, 3, (Value *[3]){ n->in[written(n)], data, no });
+	return emit_by_id(u, "prim_with_data", n->at, 2, (Value *[2]){ v, was });
 }
 
 static void
@@ -527,8 +528,8 @@ keep_itself(Unwrite *u, Node *n)
 	Value *out = n->out[0], *same, *kept;
 
 	graph_set_insert_before(u->g, n->next);
-	same = emit(u, "is_set_to", n->at, 2, (Value *[2]){ out, n->in[0] });
-	kept = emit(u, "prim_kept", n->at, 3, (Value *[3]){ n->in[0], out, same });
+	same = emit_by_id(u, "is_set_to", n->at, 2, (Value *[2]){ out, n->in[0] });
+	kept = emit_by_id(u, "prim_kept", n->at, 3, (Value *[3]){ n->in[0], out, same });
 	value_replace_uses(out, kept);
 	node_set_input(same->node, 0, out);
 	node_set_input(kept->node, 1, out);

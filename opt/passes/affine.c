@@ -113,7 +113,7 @@ is_product(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affin
 }
 
 static bool
-fold(Reweigh *r, Node *n)
+fold_affine(Reweigh *r, Node *n)
 {
 	if (n->nout != 1 || !n->op)
 		return false;
@@ -133,5 +133,5 @@ fold(Reweigh *r, Node *n)
 bool
 affine(Pass *p, Graph *g)
 {
-	return reweigh_graph(p, g, fold);
+	return reweigh_graph(p, g, fold_affine);
 }

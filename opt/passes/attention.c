@@ -359,7 +359,7 @@ exchanged(Graph *g, Value *v, Range at)
 }
 
 static void
-drop(Value *made, const Value *given)
+destroy_unused(Value *made, const Value *given)
 {
 	if (made != given && !node_is(made->node, prim_Constant))
 		node_destroy(made->node);
@@ -394,8 +394,8 @@ rewrite(Pass *p, Graph *g, Node *n, const Match *m)
 	if (!known_gives(p->cx, a, type) || !pass_may(p)) {
 		node_destroy(a);
 		node_destroy(in[1]->node);
-		drop(in[2], m->v);
-		drop(in[3], m->mask);
+		destroy_unused(in[2], m->v);
+		destroy_unused(in[3], m->mask);
 		return false;
 	}
 	pass_note(p, n, "a softmax between two products");

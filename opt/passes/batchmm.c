@@ -102,7 +102,7 @@ same_but_left(const Node *a, const Node *b, int left)
 /* Adds n to the group of its right operand, if n can be moved before the group's first product.  Starts a new group if
  * there is none. */
 static void
-join(Batch *b, Node *n, int left)
+add_product(Batch *b, Node *n, int left)
 {
 	for (int i = 0; i < b->groups.n; i++) {
 		Group *g = b->groups.at[i];
@@ -125,13 +125,13 @@ join(Batch *b, Node *n, int left)
 }
 
 static void
-find(Batch *b, Block *block)
+group_products(Batch *b, Block *block)
 {
 	for INNER_FIRST(n, block) {
 		const int left = left_of(n);
 
 		if (left >= 0 && takes_part(b, n, left))
-			join(b, n, left);
+			add_product(b, n, left);
 	}
 }
 
@@ -268,7 +268,7 @@ batchmm(Pass *p, Graph *g)
 	Batch b = { .p = p, .g = g, .alias = pass_alias(p, g) };
 	bool changed = false;
 
-	find(&b, g->top);
+	group_products(&b, g->top);
 	for (int i = 0; i < b.groups.n; i++) {
 		Group *group = b.groups.at[i];
 

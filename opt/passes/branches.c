@@ -68,7 +68,7 @@ decide_branches(Branches *b, Node *n)
 /* ---- results that are conditions ------------------------------------------------------------------------ */
 
 static bool
-is_number(const Type *t)
+is_number_type(const Type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL;
 }
@@ -79,8 +79,8 @@ node_is_cheap(const Node *n)
 	bool known = node_is(n, prim_Constant) || op_has(n->op, TRAIT_CHEAP);
 
 	for (int i = 0; i < n->nin; i++)
-		known &= is_number(n->in[i]->type);
-	return known && n->nout == 1 && is_number(n->out[0]->type);
+		known &= is_number_type(n->in[i]->type);
+	return known && n->nout == 1 && is_number_type(n->out[0]->type);
 }
 
 /* Does the block compute only a few cheap numbers? */
@@ -104,7 +104,7 @@ is_constant_bool(const Value *v, bool is)
 }
 
 static Value *
-emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
+emit_bool_node(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
 {
 	Value *in[2] = { x, y };
 	Node *made;
@@ -160,11 +160,11 @@ condition_for(Branches *b, Node *n, int i, Says what)
 
 	switch (what) {
 	case SAYS_NOT:
-		return emit(b, n, "aten::__not__", 1, c, NULL);
+		return emit_bool_node(b, n, "aten::__not__", 1, c, NULL);
 	case SAYS_AND:
-		return emit(b, n, "aten::__and__", 2, c, brought_before(n, yes, if_then(n)));
+		return emit_bool_node(b, n, "aten::__and__", 2, c, brought_before(n, yes, if_then(n)));
 	case SAYS_OR:
-		return emit(b, n, "aten::__or__", 2, c, brought_before(n, no, if_else(n)));
+		return emit_bool_node(b, n, "aten::__or__", 2, c, brought_before(n, no, if_else(n)));
 	default:
 		return c;
 	}
@@ -267,14 +267,14 @@ take_either(Branches *b, Node *n)
 }
 
 static void
-walk(Branches *b, Block *in)
+simplify_ifs(Branches *b, Block *in)
 {
 	cx_enter(b->p->cx, in->ret->at);
 	for NODES(n, in) {
 		if (node_is(n, prim_If))
 			decide_branches(b, n);
 		for (int i = 0; i < n->nsub; i++)
-			walk(b, n->sub[i]);
+			simplify_ifs(b, n->sub[i]);
 		if (node_is(n, prim_If) && !take_either(b, n))
 			take_results(b, n);
 	}
@@ -286,6 +286,6 @@ branches(Pass *p, Graph *g)
 {
 	Branches b = { .p = p, .g = g };
 
-	walk(&b, g->top);
+	simplify_ifs(&b, g->top);
 	return b.changed;
 }

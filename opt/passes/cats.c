@@ -29,7 +29,7 @@ known_info(const Value *v)
 }
 
 static bool
-is_written(const Cats *c, const Value *v)
+has_writers(const Cats *c, const Value *v)
 {
 	return v->id < c->own && alias_has_writers(c->alias, v);
 }
@@ -63,14 +63,14 @@ list_of(const Cats *c, const Node *cat, int64_t *dim)
 	const TensorInfo *y = node_is(cat, aten_cat) && cat->nin == 2 ? known_info(cat->out[0]) : NULL;
 	Node *list = y ? cat->in[0]->node : NULL;
 
-	if (!y || !node_is(list, prim_ListConstruct) || list->block != cat->block || is_written(c, cat->in[0]) ||
-	    is_written(c, cat->out[0]) || !value_int(cat->in[1], dim))
+	if (!y || !node_is(list, prim_ListConstruct) || list->block != cat->block || has_writers(c, cat->in[0]) ||
+	    has_writers(c, cat->out[0]) || !value_int(cat->in[1], dim))
 		return NULL;
 	*dim += *dim < 0 ? y->rank : 0;
 	for (int i = 0; i < list->nin; i++) {
 		const TensorInfo *x = known_info(list->in[i]);
 
-		if (!x || x->dtype != y->dtype || !same_layout(x, y) || is_written(c, list->in[i]))
+		if (!x || x->dtype != y->dtype || !same_layout(x, y) || has_writers(c, list->in[i]))
 			return NULL;
 	}
 	return list;

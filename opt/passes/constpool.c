@@ -14,7 +14,7 @@ typedef struct Entry Entry;
 struct Entry { Node *n; Entry *next; };
 
 static Node *
-find(Pool *pool, Node *n)
+find_or_add(Pool *pool, Node *n)
 {
 	char *key = arena_printf(pool->p->scratch, "%llx", (unsigned long long)node_hash(n));
 	Entry *first = map_get(&pool->seen, key), *e;
@@ -30,7 +30,7 @@ find(Pool *pool, Node *n)
 }
 
 static bool
-walk(Pool *pool, Block *b)
+merge_constants(Pool *pool, Block *b)
 {
 	bool changed = false;
 
@@ -40,7 +40,7 @@ walk(Pool *pool, Block *b)
 		/* Enum constants stay apart: merged ones could change the result of `is`. */
 		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
-		same = find(pool, n);
+		same = find_or_add(pool, n);
 		if (same && pass_may(pool->p)) {
 			pass_note(pool->p, n, "the same as an earlier constant");
 			value_replace_uses(n->out[0], same->out[0]);
@@ -60,5 +60,5 @@ constpool(Pass *p, Graph *g)
 {
 	Pool pool = { p, g->top->param, { .arena = p->scratch } };
 
-	return walk(&pool, g->top);
+	return merge_constants(&pool, g->top);
 }

@@ -115,7 +115,7 @@ all_constants(const IValue *v, int n)
 }
 
 static void
-fold(Fold *f, Node *n)
+fold_if_constant(Fold *f, Node *n)
 {
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
@@ -133,7 +133,7 @@ fold(Fold *f, Node *n)
 
 /* ---- control flow ------------------------------------------------------------------------------------- */
 
-static void walk(Fold *f, Block *b);
+static void fold_block(Fold *f, Block *b);
 
 /* If one branch returns an uninitialized value and the other one a value from outside of the If, makes both return the
  * value from outside. */
@@ -220,8 +220,8 @@ walk_if(Fold *f, Node *n)
 		f->changed = true;
 		return first;
 	}
-	walk(f, if_then(n));
-	walk(f, if_else(n));
+	fold_block(f, if_then(n));
+	fold_block(f, if_else(n));
 	hoist_common(f, n);
 	return next;
 }
@@ -240,12 +240,12 @@ walk_loop(Fold *f, Node *n)
 		return next;
 	}
 	hoist_unchanged(f, n);
-	walk(f, loop_body(n));
+	fold_block(f, loop_body(n));
 	return next;
 }
 
 static void
-walk(Fold *f, Block *b)
+fold_block(Fold *f, Block *b)
 {
 	cx_enter(f->p->cx, b->ret->at);
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
@@ -256,9 +256,9 @@ walk(Fold *f, Block *b)
 			next = walk_loop(f, n);
 		else if (n->nsub)
 			for (int i = 0; i < n->nsub; i++)
-				walk(f, n->sub[i]);
+				fold_block(f, n->sub[i]);
 		else
-			fold(f, n);
+			fold_if_constant(f, n);
 	}
 	cx_leave(f->p->cx);
 }
@@ -268,6 +268,6 @@ constprop(Pass *p, Graph *g)
 {
 	Fold f = { p, pass_alias(p, g), g, false };
 
-	walk(&f, g->top);
+	fold_block(&f, g->top);
 	return f.changed;
 }

@@ -118,7 +118,7 @@ norm_line(const NormChannel *c, double eps, double *scale, double *shift)
 }
 
 static bool
-fold(Reweigh *r, Node *norm)
+fold_norm(Reweigh *r, Node *norm)
 {
 	Outputs o;
 	Norm n;
@@ -142,5 +142,5 @@ fold(Reweigh *r, Node *norm)
 bool
 convbn(Pass *p, Graph *g)
 {
-	return reweigh_graph(p, g, fold);
+	return reweigh_graph(p, g, fold_norm);
 }

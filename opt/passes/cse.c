@@ -45,7 +45,7 @@ may_become(Cse *c, const Node *n, const Node *first)
 }
 
 static Node *
-find(const Cse *c, const Node *n, uint64_t hash)
+find_equal(const Cse *c, const Node *n, uint64_t hash)
 {
 	for (Seen *e = c->slot[hash & (uint64_t)(c->nslot - 1)]; e; e = e->next)
 		if (e->hash == hash && node_equal(e->n, n))
@@ -90,7 +90,7 @@ forget(Cse *c, int n)
 }
 
 static bool
-walk(Cse *c, Block *b)
+merge_equal_nodes(Cse *c, Block *b)
 {
 	const int before = c->seen.n;
 	bool changed = false;
@@ -100,10 +100,10 @@ walk(Cse *c, Block *b)
 		Node *first;
 
 		for (int i = 0; i < n->nsub; i++)
-			changed |= walk(c, n->sub[i]);
+			changed |= merge_equal_nodes(c, n->sub[i]);
 		if (!takes_part(c, n))
 			continue;
-		first = find(c, n, hash);
+		first = find_equal(c, n, hash);
 		if (!first) {
 			remember(c, n, hash);
 			continue;
@@ -126,5 +126,5 @@ cse(Pass *p, Graph *g)
 	Cse c = { .p = p, .alias = pass_alias(p, g), .arena = p->scratch, .nslot = 1024 };
 
 	c.slot = new(c.arena, Seen *, c.nslot);
-	return walk(&c, g->top);
+	return merge_equal_nodes(&c, g->top);
 }

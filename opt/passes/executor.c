@@ -23,7 +23,7 @@ typedef struct Executor {
 } Executor;
 
 static Value *
-emit(Executor *x, const Node *n, const char *id, int nin, Value *const *in)
+emit_at(Executor *x, const Node *n, const char *id, int nin, Value *const *in)
 {
 	return emit_schema_node(x->g, op_by_id(x->p->cx, id), n->at, in, nin)->out[0];
 }
@@ -59,7 +59,8 @@ take_same(Executor *x, Node *n)
 static void
 take_chunks(Executor *x, Node *n)
 {
-	Value *list = emit(x, n, "chunk", 3, (Value *[3]){ n->in[0], integer(x, n, "chunks"), integer(x, n, "dim") });
+	Value *chunk[3] = { n->in[0], integer(x, n, "chunks"), integer(x, n, "dim") };
+	Value *list = emit_at(x, n, "chunk", 3, chunk);
 	Node *parts = graph_emit(x->g, "prim::ListUnpack", n->at, 1, &list, n->nout);
 
 	for (int i = 0; i < n->nout; i++) {
@@ -81,7 +82,7 @@ list_of(Executor *x, const Node *n)
 static void
 take_concat(Executor *x, Node *n)
 {
-	value_replace_uses(n->out[0], emit(x, n, "cat", 2, (Value *[2]){ list_of(x, n), integer(x, n, "dim") }));
+	value_replace_uses(n->out[0], emit_at(x, n, "cat", 2, (Value *[2]){ list_of(x, n), integer(x, n, "dim") }));
 }
 
 /* (a, b, ..., p, q, ...) -> a * p + b * q + ... */
@@ -92,9 +93,9 @@ take_products(Executor *x, Node *n)
 	Value *sum = NULL;
 
 	for (int i = 0; i < half; i++) {
-		Value *one = emit(x, n, "mm", 2, (Value *[2]){ n->in[i], n->in[half + i] });
+		Value *one = emit_at(x, n, "mm", 2, (Value *[2]){ n->in[i], n->in[half + i] });
 
-		sum = sum ? emit(x, n, "add_Tensor", 3, (Value *[3]){ sum, one,
+		sum = sum ? emit_at(x, n, "add_Tensor", 3, (Value *[3]){ sum, one,
 				 graph_constant(x->g, rt_int(1), n->at) }) : one;
 	}
 	value_replace_uses(n->out[0], sum);
@@ -110,7 +111,8 @@ take_batch(Executor *x, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *a = n->in[0], *b = n->in[i + 1];
 
-		value_replace_uses(n->out[i], emit(x, n, "mm", 2, right ? (Value *[2]){ b, a } : (Value *[2]){ a, b }));
+		value_replace_uses(n->out[i], emit_at(x, n, "mm", 2,
+				   right ? (Value *[2]){ b, a } : (Value *[2]){ a, b }));
 	}
 }
 

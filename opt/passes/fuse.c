@@ -32,7 +32,7 @@ element_type(const Node *n, const Type *t)
 }
 
 static bool
-is_number(const Value *v)
+has_number_type(const Value *v)
 {
 	return v->type->kind == TYPE_INT || v->type->kind == TYPE_FLOAT || v->type->kind == TYPE_BOOL;
 }
@@ -50,7 +50,7 @@ fusable(Fuse *f, const Node *n)
 		if (v->type->kind == TYPE_TENSOR) {
 			if (!type_is_complete(v->type) || !element_type(n, v->type) || alias_has_writers(f->alias, v))
 				return false;
-		} else if (!is_number(v) && !value_is_none(v) && !node_is(v->node, prim_Constant)) {
+		} else if (!has_number_type(v) && !value_is_none(v) && !node_is(v->node, prim_Constant)) {
 			return false;
 		}
 	}

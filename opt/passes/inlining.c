@@ -64,7 +64,7 @@ note_frames(Inliner *in, Node *n, Frame *call)
 			note_frames(in, m, call);
 }
 
-static void walk(Inliner *in, Node *from, const Node *to, Inlining *around);
+static void inline_calls(Inliner *in, Node *from, const Node *to, Inlining *around);
 
 /* Inserts copies of the callee's nodes before the call, and removes the call.  first: index of the call's first
  * argument. */
@@ -130,7 +130,7 @@ inline_call(Inliner *in, Node *n, Inlining *around)
 	pass_note(in->p, n, "inlined");
 	depth = cx_enter_nested(in->p->cx, n->at);
 	take_in(in, n, fn, callee, first);
-	walk(in, before->next, after, &here);
+	inline_calls(in, before->next, after, &here);
 	cx_leave_nested(in->p->cx, depth);
 }
 
@@ -139,19 +139,19 @@ walk_subgraph(Inliner *in, Graph *g, Inlining *around)
 {
 	Inliner inner = { in->p, g, false };
 
-	walk(&inner, g->top->ret->next, g->top->ret, around);
+	inline_calls(&inner, g->top->ret->next, g->top->ret, around);
 	in->changed |= inner.changed;
 }
 
 static void
-walk(Inliner *in, Node *from, const Node *to, Inlining *around)
+inline_calls(Inliner *in, Node *from, const Node *to, Inlining *around)
 {
 	for (Node *n = from, *next; n != to; n = next) {
 		const Attr *sub = node_attr(n, "Subgraph");
 
 		next = n->next;
 		for (int i = 0; i < n->nsub; i++)
-			walk(in, n->sub[i]->ret->next, n->sub[i]->ret, around);
+			inline_calls(in, n->sub[i]->ret->next, n->sub[i]->ret, around);
 		if (sub && sub->kind == ATTR_GRAPH)
 			walk_subgraph(in, sub->g, around);
 		if (node_is(n, prim_CallMethod) || node_is(n, prim_CallFunction))
@@ -165,6 +165,6 @@ inlining(Pass *p, Graph *g)
 	Inliner in = { p, g, false };
 	Inlining top = { p->fn, NULL };
 
-	walk(&in, g->top->ret->next, g->top->ret, p->fn ? &top : NULL);
+	inline_calls(&in, g->top->ret->next, g->top->ret, p->fn ? &top : NULL);
 	return in.changed;
 }

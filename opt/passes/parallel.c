@@ -87,7 +87,7 @@ lies_in(const Outputs *o, const Outputs *other, int64_t *at)
 
 /* Computes sum += by * t.  sum has sizes dims; the first element of t is added to the one at index `at`. */
 static void
-add(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t *at, double by)
+add_scaled(RtCx *rt, double *sum, const int64_t *dims, const RtTensor *t, const int64_t *at, double by)
 {
 	RtTensor *plain = rt_contiguous(rt, (RtTensor *)(uintptr_t)t);
 	const int64_t n = rt_numel(plain);
@@ -116,9 +116,9 @@ sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, cons
 	double *sum = new(r->p->scratch, double, n + 1);
 	bool finite = true;
 
-	add(rt, sum, a->dims, a, begin, by[0]);
+	add_scaled(rt, sum, a->dims, a, begin, by[0]);
 	if (b)
-		add(rt, sum, a->dims, b, at, by[1]);
+		add_scaled(rt, sum, a->dims, b, at, by[1]);
 	for (int64_t i = 0; i < n; i++)
 		finite &= reweigh_store(out, i, sum[i]);
 	return finite ? out : NULL;
@@ -126,7 +126,7 @@ sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, cons
 
 /* Gives o's node the sum of both weights, and replaces n by this node. */
 static bool
-join(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *by)
+join_layers(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const double *by)
 {
 	const double back[2] = { by[1], by[0] };
 	Node *const copy = n->in[0]->node;
@@ -187,7 +187,7 @@ side_of(const Reweigh *r, const Node *n, int i, Outputs *o)
 }
 
 static bool
-fold(Reweigh *r, Node *n)
+fold_sum(Reweigh *r, Node *n)
 {
 	Outputs a, b;
 	double by[2];
@@ -197,11 +197,11 @@ fold(Reweigh *r, Node *n)
 	for (int i = 0; i < a.node->nin; i++)
 		if (i != a.weight_at && i != a.bias_at && alias_has_writers(r->alias, a.node->in[i]))
 			return false;
-	return join(r, &a, &b, n, by) || join(r, &b, &a, n, (double[2]){ by[1], by[0] });
+	return join_layers(r, &a, &b, n, by) || join_layers(r, &b, &a, n, (double[2]){ by[1], by[0] });
 }
 
 bool
 parallel(Pass *p, Graph *g)
 {
-	return reweigh_graph(p, g, fold);
+	return reweigh_graph(p, g, fold_sum);
 }

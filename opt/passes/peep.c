@@ -159,7 +159,7 @@ is_whole(const Value *v)
 
 /* Is v this number?  -0.0 does not count as 0. */
 static bool
-is_number(const Value *v, double number)
+equals_number(const Value *v, double number)
 {
 	IValue c;
 
@@ -179,11 +179,11 @@ neutral(Peep *p, Node *n)
 	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && x->type->kind != TYPE_FLOAT) ||
 	    (x->type->kind == TYPE_FLOAT && node_is(n, aten_floordiv)))
 		return NULL;
-	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product)
-					: y->type == x->type && is_number(y, product))
+	if (x->type->kind == TYPE_FLOAT ? equals_number(y, add ? -0.0 : product)
+					: y->type == x->type && equals_number(y, product))
 		return n->in[0];
 	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, aten_mul)) &&
-	    is_number(x, product))
+	    equals_number(x, product))
 		return n->in[1];
 	return NULL;
 }
@@ -321,7 +321,7 @@ scaled_by_one(Peep *p, Node *n)
 
 	(void)p;
 	if (x->type->kind != TYPE_TENSOR || !is_of_category(x, 'F') || x->type->tensor->grad != 0 ||
-	    !is_contiguous(x->type) || !(is_number(n->in[1], 1) || holds(x, n->in[1], 1)))
+	    !is_contiguous(x->type) || !(equals_number(n->in[1], 1) || holds(x, n->in[1], 1)))
 		return NULL;
 	return x;
 }
@@ -335,7 +335,7 @@ times_one(Peep *p, Node *n)
 	if (x->type->kind != TYPE_TENSOR)
 		return neutral(p, n);
 	if (!keeps_dtype(x, n->in[1]) || (node_is(n, aten_div) && !is_of_category(x, 'F')) ||
-	    !is_number(n->in[1], 1) || !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
+	    !equals_number(n->in[1], 1) || !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
@@ -355,7 +355,7 @@ plus_nothing(Peep *p, Node *n)
 	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30
 				     : alpha.tag == RT_INT && alpha.u.i > 0))
 		return NULL;
-	if (!is_number(n->in[1], floats && node_is(n, aten_add) ? -0.0 : 0) || !may_share(p, x, n->out[0]))
+	if (!equals_number(n->in[1], floats && node_is(n, aten_add) ? -0.0 : 0) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
@@ -446,7 +446,7 @@ static Value *
 contiguous(Peep *p, Node *n)
 {
 	(void)p;
-	return is_number(n->in[1], 0) && is_contiguous(n->in[0]->type) ? n->in[0] : NULL;
+	return equals_number(n->in[1], 0) && is_contiguous(n->in[0]->type) ? n->in[0] : NULL;
 }
 
 /* expand to the sizes that x has -> x */

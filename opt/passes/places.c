@@ -177,7 +177,7 @@ any_memory(Places *q, IValue x, bool (*visit)(Places *, IValue))
 }
 
 static bool
-is_written(Places *q, IValue x)
+is_memory_written(Places *q, IValue x)
 {
 	const int64_t marks = *marks_of(q, x);
 
@@ -205,13 +205,13 @@ mark_loose(Places *q, IValue x)
 bool
 places_written(const Places *q, IValue x)
 {
-	return any_memory((Places *)q, x, is_written);
+	return any_memory((Places *)q, x, is_memory_written);
 }
 
 /* Returns the address of an attribute's memory, for the alias database.  Null if the address is not known or the memory
  * is loose. */
 static const void *
-place_of(void *arg, const Value *v)
+attribute_memory(void *arg, const Value *v)
 {
 	const Scope *s = arg;
 	IValue x;
@@ -322,7 +322,7 @@ make_databases(Places *q)
 	do {
 		more = false;
 		for (int i = 0; i < q->scope.n; i++)
-			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, place_of,
+			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, attribute_memory,
 							     q->scope.at[i]);
 		for (int i = 0; i < q->scope.n && q->scope.n > 1; i++)
 			more |= loosen(q->scope.at[i]);
@@ -396,7 +396,7 @@ places_of(Pass *p, Graph *g)
 	for (int i = 0; i < constants.n; i++) {
 		RtTensor t = { .storage = constants.at[i] };
 
-		constants.at[i]->written = is_written(q, rt_of(&t));
+		constants.at[i]->written = is_memory_written(q, rt_of(&t));
 	}
 	return q;
 }

@@ -147,7 +147,7 @@ replace(Pass *p, Graph *g, const Chain *c)
 }
 
 static bool
-walk(Pass *p, Graph *g, Block *b)
+fuse_chains(Pass *p, Graph *g, Block *b)
 {
 	bool changed = false;
 	Chain c;
@@ -155,7 +155,7 @@ walk(Pass *p, Graph *g, Block *b)
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
 		next = n->next;
 		for (int i = 0; i < n->nsub; i++)
-			changed |= walk(p, g, n->sub[i]);
+			changed |= fuse_chains(p, g, n->sub[i]);
 		if (n->nout != 1 || n->nin != 3 || !take_chain(n, &c) || !keeps_dtype(&c) || !pass_may(p))
 			continue;
 		pass_note(p, n, "rounding is fused into the product");
@@ -168,5 +168,5 @@ walk(Pass *p, Graph *g, Block *b)
 bool
 requant(Pass *p, Graph *g)
 {
-	return walk(p, g, g->top);
+	return fuse_chains(p, g, g->top);
 }

@@ -195,12 +195,12 @@ split_carried(Tuples *t, Node *n, int at)
 }
 
 static void
-walk(Tuples *t, Block *b)
+forward_elements(Tuples *t, Block *b)
 {
 	cx_enter(t->p->cx, b->ret->at);
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
 		for (int i = 0; i < n->nsub; i++)
-			walk(t, n->sub[i]);
+			forward_elements(t, n->sub[i]);
 		for (int i = n->nout - 1; i >= 0; i--) {
 			if ((node_is(n, prim_If) && split_if_output(t, n, i)) ||
 			    (node_is(n, prim_Loop) && split_carried(t, n, i))) {
@@ -225,7 +225,7 @@ tuples(Pass *p, Graph *g)
 	do {
 		before = t.changed;
 		t.changed = false;
-		walk(&t, g->top);
+		forward_elements(&t, g->top);
 		t.changed |= before;
 	} while (t.changed && !before);
 	return t.changed;

@@ -166,7 +166,7 @@ same_type(const Value *a, const Value *b)
 /* Makes `out` a known tensor in a new storage if a and b are known and have the same tensor type.  Else `out` has the
  * type `otherwise` without sizes. */
 static void
-join(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
+join_values(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
 {
 	if (own && type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
 	    rt_is_dense(known_at(s->k, a)->v.u.t)) {
@@ -223,7 +223,8 @@ spec_if(Spec *s, Scope *c, Node *n)
 		Value *out = node_add_output(m, n->out[i]->type);
 
 		out->name = n->out[i]->name;
-		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], may_join(s, c, n, i), n->out[i]->type);
+		join_values(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], may_join(s, c, n, i),
+			    n->out[i]->type);
 		for (int b = 0; b < 2; b++)
 			known_at(s->k, out)->by_data |= known_at(s->k, condition)->by_data ||
 							known_at(s->k, m->sub[b]->ret->in[i])->by_data;

@@ -130,7 +130,7 @@ run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue 
 }
 
 static bool
-is_number(IValue v)
+is_scalar(IValue v)
 {
 	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
 }
@@ -143,9 +143,9 @@ is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 	bool all = true, tensor = false;
 
 	for (int i = 0; i < nargs; i++)
-		all &= is_number(args[i]);
+		all &= is_scalar(args[i]);
 	for (int i = 0; i < nout; i++) {
-		all &= is_number(out[i]);
+		all &= is_scalar(out[i]);
 		tensor |= out[i].tag == RT_TENSOR;
 	}
 	return all && tensor;

@@ -42,7 +42,7 @@ typedef struct Finder {
 } Finder;
 
 static bool
-is_written(const Finder *f, const char *path)
+was_written(const Finder *f, const char *path)
 {
 	for (int i = 0; i < f->written.n; i++)
 		if (!strcmp(f->written.at[i], path))
@@ -74,7 +74,7 @@ find_reads(Finder *f, const Block *b)
 
 		if (path && !get)
 			vec_push(f->a, &f->written, path);
-		else if (path && n->out[0]->type->kind != TYPE_CLASS && !is_written(f, path))
+		else if (path && n->out[0]->type->kind != TYPE_CLASS && !was_written(f, path))
 			add_read(f, n, path);
 		for (int i = 0; i < n->nsub; i++)
 			find_reads(f, n->sub[i]);

@@ -277,7 +277,7 @@ try_together(Search *q, int i)
 /* Does the function take the same path if the group changes together with dim `as`, which is a symbol?  If so, the
  * group joins this symbol. */
 static bool
-join(Search *q, const Group *g, int as)
+try_join_symbol(Search *q, const Group *g, int as)
 {
 	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
 
@@ -309,8 +309,8 @@ try_join(Search *q, int i)
 
 	for (int k = 0; k < q->ndim && !q->dim[i].is_settled; k++)
 		if (q->dim[k].is_symbol && q->dim[k].size == q->dim[i].size && q->dim[k].axis == q->dim[i].axis &&
-		    !join(q, &(Group){ { i }, 1 }, k) && alike.n > 1)
-			join(q, &alike, k);
+		    !try_join_symbol(q, &(Group){ { i }, 1 }, k) && alike.n > 1)
+			try_join_symbol(q, &alike, k);
 }
 
 /* Tries the batch of 1 on axis 0.  First tries it together with the batch of sequences: a recurrent cell has the first
