@@ -177,27 +177,6 @@ kernel_index_name(Arena *a, const Operand *o, int gather)
 	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
 }
 
-/* Returns C of an operand's element: "x1[i0 * 56 + i1]", or 0 outside its bounds. For operands without memory, only the
- * text in the brackets. */
-static const char *
-place_text(Element *e, int operand)
-{
-	const Operand *o = &e->kernel->operand.at[operand];
-	const char *at;
-	Buf b = { 0 };
-
-	put_axes(e->kernel, o->stride, e->columns, &b);
-	for (int g = 0; g < o->ngather; g++) {
-		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->arena, o, g));
-		kernel_put_size(e->kernel, o->gather[g].stride, true, &b);
-	}
-	put_offset(e->kernel, o->offset, &b);
-	at = arena_text(e->arena, &b);
-	if (o->access != ACCESS_INDEX && o->access != ACCESS_BITS)
-		at = arena_printf(e->arena, "%s[%s]", o->name, at);
-	return o->bound.n ? arena_printf(e->arena, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
-}
-
 /* Returns a constant number as C. */
 static const char *
 number_text(Arena *a, IValue v)
@@ -214,6 +193,37 @@ number_text(Arena *a, IValue v)
 	if (v.u.i == INT64_MIN)
 		return "(-0x7fffffffffffffffLL - 1)";
 	return arena_printf(a, v.u.i > INT32_MAX || v.u.i < INT32_MIN ? "%lldLL" : "%lld", (long long)v.u.i);
+}
+
+/* Returns C of the operand's value outside of its bounds. */
+static const char *
+outside_text(Arena *a, const Operand *o)
+{
+	if (o->outside.tag == RT_NONE)
+		return "0";
+	return arena_printf(a, "(%s)%s", element_type(o->dtype), number_text(a, o->outside));
+}
+
+/* Returns C of an operand's element: "x1[i0 * 56 + i1]", or another value outside its bounds. For operands without
+ * memory, only the text in the brackets. */
+static const char *
+place_text(Element *e, int operand)
+{
+	const Operand *o = &e->kernel->operand.at[operand];
+	const char *at;
+	Buf b = { 0 };
+
+	put_axes(e->kernel, o->stride, e->columns, &b);
+	for (int g = 0; g < o->ngather; g++) {
+		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->arena, o, g));
+		kernel_put_size(e->kernel, o->gather[g].stride, true, &b);
+	}
+	put_offset(e->kernel, o->offset, &b);
+	at = arena_text(e->arena, &b);
+	if (o->access != ACCESS_INDEX && o->access != ACCESS_BITS)
+		at = arena_printf(e->arena, "%s[%s]", o->name, at);
+	return !o->bound.n ? at :
+	       arena_printf(e->arena, "(%s ? %s : %s)", bounds_text(e, o), at, outside_text(e->arena, o));
 }
 
 static const char *

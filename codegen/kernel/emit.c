@@ -2,6 +2,7 @@
  * Adds lowered kernels to a program: schedules, prints and calls them.
  */
 #include "lower.h"
+#include "micro.h"
 
 #include <string.h>
 
@@ -24,6 +25,16 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment,
 			 name, text);
 	return name;
+}
+
+/* Notes that the program needs a header of rt/ops. */
+static void
+emit_header(Emit *e, const char *name)
+{
+	for (int i = 0; i < e->headers.n; i++)
+		if (!strcmp(e->headers.at[i], name))
+			return;
+	vec_push(e->cx->arena, &e->headers, name);
 }
 
 void
@@ -55,6 +66,14 @@ settle(const Kernel *k, const Size **s)
 }
 
 static void
+settle_edge(const Kernel *k, AxisEdge *e)
+{
+	settle(k, &e->times);
+	settle(k, &e->plus);
+	settle(k, &e->per);
+}
+
+static void
 settle_operand(const Kernel *k, Operand *x)
 {
 	settle(k, &x->offset);
@@ -67,6 +86,7 @@ settle_operand(const Kernel *k, Operand *x)
 	for (int b = 0; b < x->bound.n; b++) {
 		settle(k, &x->bound.at[b].offset);
 		settle(k, &x->bound.at[b].limit);
+		settle(k, &x->bound.at[b].unit);
 		for (int i = 0; i < k->naxis; i++)
 			settle(k, &x->bound.at[b].stride[i]);
 	}
@@ -79,6 +99,10 @@ typical(const Kernel *from)
 
 	for (int i = 0; i < k->naxis; i++)
 		settle(from, &k->extent[i]);
+	for (int i = 0; i < k->range.n; i++) {
+		settle_edge(from, &k->range.at[i].first);
+		settle_edge(from, &k->range.at[i].end);
+	}
 	for (int o = 0; o < k->operand.n; o++)
 		settle_operand(from, &k->operand.at[o]);
 	kernel_simplify(k, 0);
@@ -115,12 +139,48 @@ choose_way(Emit *e, Kernel *k, KernelCall *call)
 	return way[tuned_way(e, call->tuned, &names)];
 }
 
+/* Sets the call's kernel, schedule and number of units. text: C of the kernel. */
+static void
+set_launch(Emit *e, Kernel *k, const Schedule *s, const char *text, KernelCall *call)
+{
+	call->kernel = k;
+	call->schedule = s;
+	call->name = emit_kernel(e, k->name, kernel_comment(k), text, false);
+	call->grain = s->grain;
+	if (!size_const(s->units, &call->n)) {
+		Buf b = { 0 };
+
+		size_print(s->units, SIZE_C, false, &b);
+		call->n_text = arena_text(e->cx->arena, &b);
+	}
+}
+
+/* Emits the kernel as a call of a hand-written function. Returns false if none computes it. */
+static bool
+emit_micro(Emit *e, Kernel *k, KernelCall *call)
+{
+	Schedule *s = new(e->cx->arena, Schedule, 1);
+	Micro m;
+
+	if (!kernel_micro(k, call->args.n, &m))
+		return false;
+	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
+	kernel_simplify(k, 0);
+	set_launch(e, k, s, m.text, call);
+	call->work = (Counts){ k->name, kernel_comment(k), -1, -1 };
+	emit_header(e, m.header);
+	return true;
+}
+
 void
 emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 {
-	Schedule *s = new(e->cx->arena, Schedule, 1);
+	Schedule *s;
 	Scheduled way;
 
+	if (emit_micro(e, k, call))
+		return;
+	s = new(e->cx->arena, Schedule, 1);
 	kernel_simplify(k, 0);
 	kernel_check(k);
 	*s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
@@ -129,16 +189,7 @@ emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 		*s = way.schedule;
 		k = way.kernel;
 	}
-	call->kernel = k;
-	call->schedule = s;
-	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, s, call->args.n), false);
-	if (!size_const(s->units, &call->n)) {
-		Buf b = { 0 };
-
-		size_print(s->units, SIZE_C, false, &b);
-		call->n_text = arena_text(e->cx->arena, &b);
-	}
-	call->grain = s->grain;
+	set_launch(e, k, s, kernel_print_c(k, s, call->args.n), call);
 	call->work = (Counts){ .form = s->tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
 			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
 }

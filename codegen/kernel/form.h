@@ -43,9 +43,10 @@ typedef enum Access {
 	ACCESS_MADE              /* an epilogue's input: the value that the kernel has just stored at this point */
 } Access;
 
-/* An element exists if 0 <= offset + sum of stride[axis] * axis < limit. Otherwise it is in padding: it is zero, and
- * nothing is read. */
-typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit; } Bound;
+/* A position is offset + sum of stride[axis] * axis. An element exists if 0 <= position < limit. Otherwise it is in
+ * padding: it has the value Operand.outside, and nothing is read. The element for a point is `unit` * position elements
+ * further. In simplified kernels the operand's strides and offset contain that, and unit is null. */
+typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit, *unit; } Bound;
 
 /* An index tensor: its element times the stride is added to the operand's offset. */
 typedef struct Gather {
@@ -65,6 +66,7 @@ typedef struct Operand {
 	int         ngather;
 	Gather      gather[KERNEL_GATHERS];
 	Vec(Bound)  bound;       /* conditions that must all hold for an element to exist */
+	IValue      outside;     /* value of an element that does not exist; RT_NONE for 0 */
 } Operand;
 
 typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
@@ -113,6 +115,13 @@ typedef struct Stage {           /* A stage. */
 	int  let, state, store;  /* indices of its first let, state and store; it ends where the next stage begins */
 } Stage;
 
+/* (times * i + plus) / per for the index i of axis `of`, rounded down, or up. If per is null, there is no such edge. */
+typedef struct AxisEdge { int of; bool up; const Size *times, *plus, *per; } AxisEdge;
+
+/* Range of a reduced axis's index that depends on an axis that is not reduced: from `first` (else 0) up to `end` (else
+ * the extent), which is not included. The extent is then the greatest number of its points. */
+typedef struct AxisRange { int axis; AxisEdge first, end; } AxisRange;
+
 typedef struct Kernel {
 	SizeTable      *sizes;
 	Arena      *arena;
@@ -120,6 +129,7 @@ typedef struct Kernel {
 	const char *comment;     /* comment for the emitted C: "add, relu" */
 	int         naxis;
 	const Size *extent[KERNEL_AXES];         /* outermost first */
+	Vec(AxisRange) range;    /* of some reduced axes */
 	/* Axis whose points store to the same elements, in order. It is the innermost once simplified. -1 if there is
 	 * none. */
 	int         serial;
@@ -177,8 +187,8 @@ void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 *
 Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
 void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
 Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
-/* Returns the fold with this name: sum, prod, max, min, argmax, argmin, any, all, log_add, log_addf, lastmax, lastmin.
- * Null if there is none. */
+/* Returns the fold with this name: sum, prod, max, min, argmax, argmin, poolmax, any, all, log_add, log_addf, lastmax,
+ * lastmin. Null if there is none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
@@ -188,6 +198,14 @@ Ref     ref_number(IValue);
  * input's strides. */
 void    kernel_simplify(Kernel *, int keep);
 void    kernel_drop_ones(Kernel *);                      /* only drops axes of extent 1 */
+void    kernel_swap_axes(Kernel *, int a, int b);
+/* Divides n elements among the points i of axis `of`, as adaptive pooling does: the reduced axis runs from
+ * floor(n * i / parts) to ceil(n * (i + 1) / parts), where parts is the extent of axis `of`. */
+void    kernel_divide(Kernel *, int axis, int of, const Size *n);
+/* Returns the range of a reduced axis that depends on another axis. Null if it does not. */
+AxisRange *kernel_range(const Kernel *, int axis);
+const Size *range_most_points(const Kernel *, const AxisRange *);        /* most points of a range with both edges */
+bool    kernel_has_ranges_of(const Kernel *, int of);    /* Does a range depend on this axis? */
 void    kernel_move_axis(Kernel *, int from, int to);    /* moves an axis outwards; to <= from */
 /* Are the operand's elements consecutive along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
@@ -258,7 +276,7 @@ void  kernel_put_size(const Kernel *, const Size *, bool factor, Buf *);
 typedef struct Into { bool parts, trial; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
 const char *kernel_index_name(Arena *, const Operand *, int gather); /* name of the variable for an index: "x1_at" */
-/* C of an operand's element: "x1[i0 * 64 + i1]", or 0 outside its bounds */
+/* C of an operand's element: "x1[i0 * 64 + i1]", or its value outside its bounds */
 const char *kernel_place(const Kernel *, int operand);
 /* Returns lines that join the state's a and b with x and y, all of them C texts: "a0[j] = a0[j] + x;". */
 char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);

@@ -139,6 +139,7 @@ typedef struct Emit {            /* The program that is being written. */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* kernel's text -> its name, so that equal kernels are emitted once */
 	Texts    launched;       /* names of the kernels that specializations launch */
+	Texts    headers;        /* headers of rt/ops with the functions that kernels call (micro.def) */
 	bool     busy;           /* whether one of them is so heavy that its processor level matters */
 	/* Processors that kernels are compiled for, the lowest first. Null if there is only one. */
 	const Texts *levels;

@@ -19,7 +19,10 @@ void put_lines(Printer *, char *text);                   /* prints each line of 
 void open_loop(Printer *, const char *head);
 void close_loop(Printer *);
 const char *loop_head(Printer *, int axis);              /* C head of a loop over the whole axis */
+const char *axis_first(Printer *, int axis);             /* C of its first index, and of the one behind its last */
+const char *axis_end(Printer *, int axis);
 const char *c_size(Printer *, const Size *);
+void put_named_sizes(Printer *, int symbols);            /* declares the names of sizes (Kernel.naming) */
 /* Declares the variable of an index, "int64_t x1_at = x2[i0];". If the index is out of range, the C sets `wrong` and
  * runs the statement `leave`. */
 void put_gather(Printer *, const Operand *, int gather, const char *wrong, const char *leave);

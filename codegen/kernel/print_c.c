@@ -423,15 +423,7 @@ print_function(Printer *body, const int *place, int symbols)
 	if (!place)
 		put_line(&p, "void *const *p = arg;");
 	put_pointers(&p, false, place);
-	if (k->naming && k->naming->at.n)
-		put_line(&p, "const int64_t *const s = p[%d];", symbols);
-	for (int i = 0; k->naming && i < k->naming->at.n; i++) {
-		Buf size = { 0 };
-
-		size_print(k->naming->at.at[i], SIZE_C, false, &size);
-		put_line(&p, "const int64_t size%d = %s;", i, size.at);
-		buf_free(&size);
-	}
+	put_named_sizes(&p, symbols);
 	buf_puts(&p.text, "\n");
 	buf_puts(&p.text, body->text.at);
 	buf_puts(&p.text, "}\n");

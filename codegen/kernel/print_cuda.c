@@ -94,7 +94,8 @@ outer_axes(const Kernel *k)
 static bool
 is_shared(const Printer *p)
 {
-	return p->kernel->nreduce && p->schedule->inner == p->kernel->naxis - 1 && !kernel_carries(p->kernel);
+	return p->kernel->nreduce && !p->kernel->range.n && p->schedule->inner == p->kernel->naxis - 1 &&
+	       !kernel_carries(p->kernel);
 }
 
 static void
@@ -213,7 +214,7 @@ static bool
 tiles_of(const Kernel *k, Tiles *t)
 {
 	t->outer = k->naxis - k->nreduce;
-	if (!is_contract(k))
+	if (!is_contract(k) || k->range.n)
 		return false;
 	for (t->group = 0; t->group < t->outer && !moves(k, 2, t->group);)
 		t->group++;

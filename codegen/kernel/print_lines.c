@@ -28,6 +28,22 @@ c_size(Printer *p, const Size *s)
 }
 
 void
+put_named_sizes(Printer *p, int symbols)
+{
+	const Naming *names = p->kernel->naming;
+
+	if (names && names->at.n)
+		put_line(p, "const int64_t *const s = p[%d];", symbols);
+	for (int i = 0; names && i < names->at.n; i++) {
+		Buf size = { 0 };
+
+		size_print(names->at.at[i], SIZE_C, false, &size);
+		put_line(p, "const int64_t size%d = %s;", i, size.at);
+		buf_free(&size);
+	}
+}
+
+void
 put_lines(Printer *p, char *text)
 {
 	char *state = NULL;
@@ -50,11 +66,39 @@ close_loop(Printer *p)
 	put_line(p, "}");
 }
 
+/* C of an edge: "(i2 * 7 + 11) / 5" */
+static const char *
+c_edge(Printer *p, const AxisEdge *e)
+{
+	const Kernel *k = p->kernel;
+	const Size *up = size_minus(k->sizes, e->per, size_number(k->sizes, 1));
+	const Size *more = e->up ? size_plus(k->sizes, e->plus, up) : e->plus;
+	const char *plus = size_is(more, 0) ? "" : arena_printf(k->arena, " + %s", c_size(p, more));
+
+	return arena_printf(k->arena, "(i%d * %s%s) / %s", e->of, c_size(p, e->times), plus, c_size(p, e->per));
+}
+
+const char *
+axis_first(Printer *p, int axis)
+{
+	const AxisRange *r = kernel_range(p->kernel, axis);
+
+	return r && r->first.per ? c_edge(p, &r->first) : "0";
+}
+
+const char *
+axis_end(Printer *p, int axis)
+{
+	const AxisRange *r = kernel_range(p->kernel, axis);
+
+	return r && r->end.per ? c_edge(p, &r->end) : c_size(p, p->kernel->extent[axis]);
+}
+
 const char *
 loop_head(Printer *p, int axis)
 {
-	return arena_printf(p->kernel->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
-			    c_size(p, p->kernel->extent[axis]), axis);
+	return arena_printf(p->kernel->arena, "for (int64_t i%d = %s; i%d < %s; i%d++)", axis, axis_first(p, axis),
+			    axis, axis_end(p, axis), axis);
 }
 
 void

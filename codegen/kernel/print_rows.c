@@ -275,7 +275,7 @@ static void
 put_reduction_beside(Printer *p, int stage)
 {
 	const int last = p->kernel->naxis - 1, part = KERNEL_PART / KERNEL_COLUMNS;
-	const char *n = c_size(p, p->kernel->extent[last]);
+	const char *n = axis_end(p, last);
 	Arena *a = p->kernel->arena;
 
 	if (!has_parts(p, stage)) {
@@ -285,7 +285,7 @@ put_reduction_beside(Printer *p, int stage)
 			put_rows_beside(p, stage, "some");
 		return;
 	}
-	open_loop(p, arena_printf(a, "for (int64_t part = 0; part < %s; part += %d)", n, part));
+	open_loop(p, arena_printf(a, "for (int64_t part = %s; part < %s; part += %d)", axis_first(p, last), n, part));
 	put_line(p, "const int64_t to = part + %d < %s ? part + %d : %s;", part, n, part, n);
 	declare_parts(p, stage, KERNEL_COLUMNS);
 	put_starts(p, stage, true, "some");

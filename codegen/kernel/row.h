@@ -1,7 +1,6 @@
 /* codegen/kernel/row.h - shared code of operators' forms, and the forms; families.c maps operators to them
  *
  *   row.c         arguments of a node, loop nests, launches
- *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
  *   kern_sample.c grid_sample
  *   kern_regions.c roi_align
@@ -87,7 +86,6 @@ RowForm row_softmax, row_layer_norm, row_group_norm, row_batch_norm;
 RowForm row_sum, row_count, row_logic, row_extreme, row_arg_extreme, row_norm, row_variance, row_logsumexp;
 RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
-RowForm row_max_pool_data, row_avg_pool_data, row_adaptive_pool_data;
 RowForm row_matmul, row_linear, row_addmm, row_contract;
 RowForm row_weighed_resize, row_nearest;
 RowForm row_arange, row_triu, row_tril;

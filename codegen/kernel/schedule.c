@@ -211,7 +211,7 @@ kernel_rows_beside(const Kernel *k)
 	const int last = k->naxis - 1, beside = last - k->nreduce;
 	int64_t n;
 
-	if (beside < 0 || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
+	if (beside < 0 || kernel_has_ranges_of(k, beside) || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
 		return false;
 	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n <= MOST_TURNED &&
 	    lies_along(k, ACCESS_READ, last) && stores_across(k, beside, last))
@@ -231,6 +231,8 @@ kernel_row_lanes(const Kernel *k)
 	/* a reduced row consists of many runs, or of one */
 	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;
 
+	if (k->nreduce && kernel_range(k, k->naxis - 1))
+		return 1;
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
 			return 1;                /* small ints: the compiler vectorizes the plain loop better */
@@ -269,10 +271,10 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 	Schedule s = { .rows = true, .tile = -1 };
 	int64_t points = 1, n;
 
-	beside = (beside || carries) && outer;
+	beside = (beside || carries) && outer && !kernel_has_ranges_of(k, outer - 1);
 	s.inner = beside ? outer - 1 : k->nreduce ? last : -1;
 	s.columns = carries && beside ? carried_columns(k, s.inner) : KERNEL_COLUMNS;
-	s.lanes = beside || !k->nreduce ? 0 : carries ? 1 : lanes;
+	s.lanes = beside || !k->nreduce ? 0 : carries || kernel_range(k, last) ? 1 : lanes;
 	s.units = size_number(k->sizes, 1);
 	for (int i = 0; i < outer; i++)
 		s.units = size_times(k->sizes, s.units, i != s.inner ? k->extent[i] :

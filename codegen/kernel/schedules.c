@@ -34,29 +34,13 @@ add_schedule(Schedules *w, Kernel *k, Schedule s, int innermost)
 	vec_push(k->arena, &w->at, ((Scheduled){ schedule_name(k, &s, innermost), k, s }));
 }
 
-static void
-swap(const Size **at, int i, int j)
-{
-	const Size *s = at[i];
-
-	at[i] = at[j];
-	at[j] = s;
-}
-
 /* Returns the kernel with two axes swapped. */
 static Kernel *
 swapped(const Kernel *k, int i, int j)
 {
 	Kernel *copy = kernel_copy(k);
 
-	swap(copy->extent, i, j);
-	for (int o = 0; o < copy->operand.n; o++) {
-		Operand *to = &copy->operand.at[o];
-
-		swap(to->stride, i, j);
-		for (int d = 0; d < to->bound.n; d++)
-			swap(to->bound.at[d].stride, i, j);
-	}
+	kernel_swap_axes(copy, i, j);
 	return copy;
 }
 

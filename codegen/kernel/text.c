@@ -52,30 +52,70 @@ put_along(const Kernel *k, const Size *const *stride, Buf *b)
 	return first;
 }
 
-/* Writes the bounds: " where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56". Each offset must also be at least 0. */
+static void
+put_constant(IValue v, Buf *b)
+{
+	if (v.tag == RT_BOOL)
+		buf_puts(b, v.u.i ? "true" : "false");
+	else if (v.tag == RT_INT)
+		buf_printf(b, "%lld", (long long)v.u.i);
+	else if (v.u.f != v.u.f)
+		buf_puts(b, "nan");
+	else if (v.u.f - v.u.f != 0)
+		buf_puts(b, v.u.f < 0 ? "-inf" : "inf");
+	else
+		buf_printf(b, "%.17g%s", v.u.f,
+			   v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f ? ".0" : "");
+}
+
+/* Writes a bound: "i0 + i2 - 1 < 56". The position must also be at least 0. */
+static void
+put_bound(const Kernel *k, const Bound *in, Buf *b)
+{
+	const bool first = put_along(k, in->stride, b);
+
+	if (first || !size_is(in->offset, 0))
+		put_part(k, in->offset, "", first, b);
+	buf_puts(b, " < ");
+	size_print(in->limit, SIZE_TEXT, false, b);
+}
+
+/* Writes the bounds: " where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56 else -inf", except those that the place contains. */
 static void
 put_bounds(const Kernel *k, const Operand *o, Buf *b)
 {
-	for (int i = 0; i < o->bound.n; i++) {
-		const Bound *in = &o->bound.at[i];
-		bool first;
+	const char *before = " where ";
 
-		buf_puts(b, i ? ", " : " where ");
-		first = put_along(k, in->stride, b);
-		if (first || !size_is(in->offset, 0))
-			put_part(k, in->offset, "", first, b);
-		buf_puts(b, " < ");
-		size_print(in->limit, SIZE_TEXT, false, b);
+	for (int i = 0; i < o->bound.n; i++) {
+		if (o->bound.at[i].unit)
+			continue;
+		buf_puts(b, before);
+		put_bound(k, &o->bound.at[i], b);
+		before = ", ";
+	}
+	if (o->outside.tag != RT_NONE) {
+		buf_puts(b, " else ");
+		put_constant(o->outside, b);
 	}
 }
 
-/* Writes an operand's offset: "64*i0 + i1 + 512*[x2 < 20000] + 3" */
+/* Writes an operand's offset: "64*i0 + i1 + 512*[x2 < 20000] + 3"; with positions "i0 + 8*[2*i2 + i4 - 1 < 56]". */
 static void
 put_place(const Kernel *k, const Operand *o, Buf *b)
 {
 	bool first = put_along(k, o->stride, b);
 	Buf what = { 0 };
 
+	for (int i = 0; i < o->bound.n; i++) {
+		if (!o->bound.at[i].unit)
+			continue;
+		what.n = 0;
+		buf_puts(&what, "[");
+		put_bound(k, &o->bound.at[i], &what);
+		buf_puts(&what, "]");
+		put_part(k, o->bound.at[i].unit, what.at, first, b);
+		first = false;
+	}
 	for (const Gather *g = o->gather; g < o->gather + o->ngather; g++) {
 		what.n = 0;
 		buf_printf(&what, "[%s < ", k->operand.at[g->by].name);
@@ -118,22 +158,6 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
-
-static void
-put_constant(IValue v, Buf *b)
-{
-	if (v.tag == RT_BOOL)
-		buf_puts(b, v.u.i ? "true" : "false");
-	else if (v.tag == RT_INT)
-		buf_printf(b, "%lld", (long long)v.u.i);
-	else if (v.u.f != v.u.f)
-		buf_puts(b, "nan");
-	else if (v.u.f - v.u.f != 0)
-		buf_puts(b, v.u.f < 0 ? "-inf" : "inf");
-	else
-		buf_printf(b, "%.17g%s", v.u.f,
-			   v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f ? ".0" : "");
-}
 
 static void
 put_ref(const Kernel *k, const Ref *r, Buf *b)
@@ -200,10 +224,24 @@ put_stage(const Kernel *k, int stage, Buf *b)
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 static void
+mark_edge(const AxisEdge *e, bool *seen)
+{
+	if (!e->per)
+		return;
+	size_symbols(e->times, seen);
+	size_symbols(e->plus, seen);
+	size_symbols(e->per, seen);
+}
+
+static void
 mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 {
 	for (int i = 0; i < k->naxis; i++)
 		size_symbols(k->extent[i], seen);
+	for (int i = 0; i < k->range.n; i++) {
+		mark_edge(&k->range.at[i].first, seen);
+		mark_edge(&k->range.at[i].end, seen);
+	}
 	for (int i = 0; i < k->operand.n; i++) {
 		const Operand *o = &k->operand.at[i];
 
@@ -215,6 +253,8 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 				size_symbols(o->bound.at[j].stride[d], seen);
 			size_symbols(o->bound.at[j].offset, seen);
 			size_symbols(o->bound.at[j].limit, seen);
+			if (o->bound.at[j].unit)
+				size_symbols(o->bound.at[j].unit, seen);
 		}
 		for (int g = 0; g < o->ngather; g++) {
 			size_symbols(o->gather[g].stride, seen);
@@ -245,6 +285,25 @@ put_symbols(const Kernel *k, const Schedule *s, Buf *b)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
+/* Writes an edge of an axis: " to ceil(7*i2 + 7, 5)". */
+static void
+put_edge(const Kernel *k, const AxisEdge *e, const char *what, Buf *b)
+{
+	const Size *stride[KERNEL_AXES];
+
+	if (!e->per)
+		return;
+	for (int i = 0; i < k->naxis; i++)
+		stride[i] = i == e->of ? e->times : size_number(k->sizes, 0);
+	buf_printf(b, " %s %s(", what, e->up ? "ceil" : "floor");
+	put_along(k, stride, b);
+	if (!size_is(e->plus, 0))
+		put_part(k, e->plus, "", false, b);
+	buf_puts(b, ", ");
+	size_print(e->per, SIZE_TEXT, false, b);
+	buf_puts(b, ")");
+}
+
 static void
 put_axes(const Kernel *k, Buf *b)
 {
@@ -253,6 +312,10 @@ put_axes(const Kernel *k, Buf *b)
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
 		size_print(k->extent[i], SIZE_TEXT, false, b);
 		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" : "");
+		if (kernel_range(k, i)) {
+			put_edge(k, &kernel_range(k, i)->first, "from", b);
+			put_edge(k, &kernel_range(k, i)->end, "to", b);
+		}
 	}
 	buf_puts(b, "\n");
 }

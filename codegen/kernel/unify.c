@@ -125,14 +125,36 @@ add_strides(Kernel *k, const Size **stride, Places *to)
 		vec_push(k->arena, to, &stride[i]);
 }
 
-/* Lists the addresses of the kernel's sizes: extents first, then the strides of each operand, innermost first. */
+static void
+add_edge(Kernel *k, AxisEdge *e, Places *to)
+{
+	if (!e->per)
+		return;
+	vec_push(k->arena, to, &e->times);
+	vec_push(k->arena, to, &e->plus);
+	vec_push(k->arena, to, &e->per);
+}
+
+static bool
+has_both_edges(const AxisRange *r)
+{
+	return r && r->first.per && r->end.per;
+}
+
+/* Lists the addresses of the kernel's sizes, except extents that edges decide: extents first, then the strides of each
+ * operand, innermost first. */
 static Places
 places_of(Kernel *k)
 {
 	Places all = { 0 };
 
 	for (int i = 0; i < k->naxis; i++)
-		vec_push(k->arena, &all, &k->extent[i]);
+		if (!has_both_edges(kernel_range(k, i)))
+			vec_push(k->arena, &all, &k->extent[i]);
+	for (int i = 0; i < k->range.n; i++) {
+		add_edge(k, &k->range.at[i].first, &all);
+		add_edge(k, &k->range.at[i].end, &all);
+	}
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
 
@@ -146,6 +168,8 @@ places_of(Kernel *k)
 			add_strides(k, o->bound.at[j].stride, &all);
 			vec_push(k->arena, &all, &o->bound.at[j].offset);
 			vec_push(k->arena, &all, &o->bound.at[j].limit);
+			if (o->bound.at[j].unit)
+				vec_push(k->arena, &all, &o->bound.at[j].unit);
 		}
 	}
 	return all;
@@ -167,6 +191,12 @@ unify_sizes(Unifier *u)
 				return false;
 		if (!(*to.at[i] = fit(u, v)))
 			return false;
+	}
+	for (int i = 0; i < u->kernel->range.n; i++) {
+		const AxisRange *r = &u->kernel->range.at[i];
+
+		if (has_both_edges(r))
+			u->kernel->extent[r->axis] = range_most_points(u->kernel, r);
 	}
 	return true;
 }
@@ -279,12 +309,21 @@ static bool
 operands_alike(const Operand *a, const Operand *b)
 {
 	if (a->dtype != b->dtype || a->access != b->access || a->along != b->along || a->ngather != b->ngather ||
-	    a->bound.n != b->bound.n)
+	    a->bound.n != b->bound.n || a->outside.tag != b->outside.tag || a->outside.u.i != b->outside.u.i)
 		return false;
+	for (int i = 0; i < a->bound.n; i++)
+		if (!a->bound.at[i].unit != !b->bound.at[i].unit)
+			return false;
 	for (int g = 0; g < a->ngather; g++)
 		if (a->gather[g].by != b->gather[g].by || a->gather[g].wraps != b->gather[g].wraps)
 			return false;
 	return true;
+}
+
+static bool
+edges_alike(const AxisEdge *a, const AxisEdge *b)
+{
+	return !a->per == !b->per && (!a->per || (a->of == b->of && a->up == b->up));
 }
 
 /* Compares everything except numbers and values, which are compared when they are unified. */
@@ -293,11 +332,17 @@ kernels_alike(const Kernel *a, const Kernel *b)
 {
 	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
 	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
-	    a->store.n != b->store.n || a->stage.n != b->stage.n)
+	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n)
 		return false;
 	for (int i = 0; i < a->operand.n; i++)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))
 			return false;
+	for (int i = 0; i < a->range.n; i++) {
+		const AxisRange *x = &a->range.at[i], *y = &b->range.at[i];
+
+		if (x->axis != y->axis || !edges_alike(&x->first, &y->first) || !edges_alike(&x->end, &y->end))
+			return false;
+	}
 	for (int i = 0; i < a->stage.n; i++) {
 		const Stage *x = &a->stage.at[i], *y = &b->stage.at[i];
 

@@ -205,7 +205,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vblock.h", { "vc_", "Vc", "VC_" } }, { "vcoarse.h", { "Vk" } }, { "vconv.h", { "vc_conv(", "VcConv" } },
 	{ "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } }, { "vlanes.h", { "vc_conv_lanes(" } },
 	{ "vgroups.h", { "vc_groups(" } }, { "vruns.h", { "vc_runs(" } },
-	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
+	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } },
 	{ "vattend.h", { "va_" } }, { "vtaps.h", { "vz_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
@@ -232,6 +232,8 @@ put_includes(Bare *b, Buf *text)
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
 		if (is_used(kernels, headers[i].uses))
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
+	for (int i = 0; i < b->emit->headers.n; i++)
+		buf_printf(text, "#include \"rt/ops/%s\"\n", b->emit->headers.at[i]);
 }
 
 /* Rounds bytes up to cache lines, in which rt/bare.h lays memory out. */

@@ -13,7 +13,6 @@ typedef struct VpPool {
 	ptrdiff_t n, c, h, w, oh, ow;
 	ptrdiff_t xn, xc, xh, xw, yn, yc, yh, yw;        /* strides */
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
-	ptrdiff_t an, ac, ah, aw;                       /* strides of the maxima's indices */
 	ptrdiff_t divisor;                               /* divisor of averages; 0 for the window's size */
 	bool    max, adaptive, padding_counts;
 } VpPool;
@@ -489,9 +488,15 @@ vp_max_places(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *x, f
 	}
 }
 
-/* Computes blocks [begin, end) of n * blocks of channels. y is the gradient of the result, x that of the input. */
+typedef struct VpBack {
+	ptrdiff_t n, c, p, limit;        /* p: number of positions of the result; limit: of the input */
+	ptrdiff_t xn, xp, yn, yc, yp, an, ac, ap;        /* strides; along the input's channels it is 1 */
+} VpBack;
+
+/* Computes blocks [begin, end) of n * blocks of channels. y: gradient of the result, which is added to x at the indices
+ * `at`. Sets *wrong if one is out of range. */
 static inline void
-vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
+vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpBack *v, const float *y, const int64_t *at, float *x, int *wrong)
 {
 	const ptrdiff_t blocks = (v->c + VP_LANES - 1) / VP_LANES;
 
@@ -500,18 +505,16 @@ vp_max_back(ptrdiff_t begin, ptrdiff_t end, const VpPool *v, const float *y, con
 			      lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
 		float *to = x + in * v->xn + c;
 
-		for (ptrdiff_t i = 0; i < v->h * v->w; i++)
-			for (ptrdiff_t k = 0; k < lanes; k++)
-				to[i * v->xw + k] = 0;
-		for (ptrdiff_t oh = 0; oh < v->oh; oh++)
-			for (ptrdiff_t ow = 0; ow < v->ow; ow++) {
-				const float *from = y + in * v->yn + c * v->yc + oh * v->yh + ow * v->yw;
-				const int64_t *place = at + in * v->an + c * v->ac + oh * v->ah + ow * v->aw;
+		for (ptrdiff_t p = 0; p < v->p; p++) {
+			const float *from = y + in * v->yn + c * v->yc + p * v->yp;
+			const int64_t *place = at + in * v->an + c * v->ac + p * v->ap;
 
-				for (ptrdiff_t k = 0; k < lanes; k++)
-					if ((uint64_t)place[k * v->ac] < (uint64_t)(v->h * v->w))
-						to[place[k * v->ac] * v->xw + k] += from[k * v->yc];
-			}
+			for (ptrdiff_t k = 0; k < lanes; k++)
+				if ((uint64_t)place[k * v->ac] < (uint64_t)v->limit)
+					to[place[k * v->ac] * v->xp + k] += from[k * v->yc];
+				else
+					*wrong = 1;
+		}
 	}
 }
 

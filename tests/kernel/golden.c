@@ -1,15 +1,24 @@
 /*
  * Golden tests of kernels: golden [-u] FILE.txt... (tests/golden.h)
  *
- * A test is one file: a comment, a kernel, then after lines of three dashes the expected outputs. |   # A bias is added
- * to every row. |   kernel map |   ... |   end |   --- c |   --- cuda |   --- tiles          (of a sum of products:
- * CUDA in tiles) With a line `# simplify` the kernel is normalised and scheduled first, and `--- kernel` shows it.
- * With `# block` it is the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an
- * operand is made) is printed as lines, not as a function.  With `# symbols` the call passes their values, and sizes of
- * them have names.  The computation of a microkernel is printed as plain loops.  CUDA has no gathers, tables of
- * addresses or serial axes.  Every kernel is also printed as text, which must equal the text that was read.
+ * A test is one file: a comment, a kernel, then after lines of three dashes the expected outputs:
+ *     # A bias is added to every row.
+ *     kernel map
+ *     ...
+ *     end
+ *     --- c
+ *     --- cuda
+ *     --- tiles          (of a sum of products: CUDA in tiles)
+ *     --- microkernel    (the call of a hand-written function, if a row of micro.def matches the kernel)
+ *
+ * With a line `# simplify` the kernel is simplified and scheduled first, and `--- kernel` shows it.  With `# block` it is
+ * the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an operand is made) is
+ * printed as lines, not as a function.  With `# symbols` the call passes their values, and sizes of them have names.
+ * Kernels that a microkernel computes are printed as plain loops.  CUDA has no gathers, tables of addresses or serial
+ * axes.  Every kernel is also printed as text, which must equal the text that was read.
  */
 #include "../golden.h"
+#include "../../codegen/kernel/micro.h"
 #include "reader.h"
 
 #include <string.h>
@@ -40,14 +49,24 @@ is_made(const Kernel *k)
 }
 
 static void
+put_micro(const Micro *m, Buf *b)
+{
+	buf_puts(b, "--- microkernel\nunits ");
+	size_print(m->units, SIZE_TEXT, false, b);
+	buf_printf(b, ", %s\n%s", m->header, m->text);
+}
+
+static void
 put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 {
 	const int symbols = strstr(t->text, "# symbols\n") ? kernel_addresses(k) : -1;
 	const Size *grid[3];
 	int place[64];
+	Micro micro = { 0 };
 
 	for (int i = 0; i < 64; i++)
 		place[i] = i;
+	kernel_micro(k, symbols, &micro);
 	if (strstr(t->text, "# simplify\n")) {
 		kernel_simplify(k, 0);
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
@@ -67,6 +86,8 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		buf_printf(b, "--- cuda\n%s", kernel_print_cuda(k, &s));
 	if (kernel_cuda_tiles(k, grid))
 		buf_printf(b, "--- tiles\n%s", kernel_print_cuda_tiles(k));
+	if (micro.name)
+		put_micro(&micro, b);
 }
 
 void

@@ -3,13 +3,17 @@
  *
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
  *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
- *   operand  := NAME "number" | NAME "index" place | NAME TYPE ( "read" | "write" | "update" ) [ "from i0:" ] place
- *                 [ "where" place "<" size { "," place "<" size } ]
+ *   operand  := NAME "number" | NAME "index" place [ bounds ]
+ *             | NAME TYPE ( "read" | "write" | "update" ) [ "from i0:" ] place
+ *                 [ bounds ]
  *             | NAME TYPE "made" [ place ]
+ *   bounds   := [ "where" place "<" size { "," place "<" size } ] [ "else" number ]    the value outside of them
  *   place    := [ "-" ] part { ( "+" | "-" ) part }
- *   part     := factor { "*" factor }, of which one may be an AXIS or a gather
+ *   part     := factor { "*" factor }, of which one may be an AXIS, a gather or a position
+ *   position := "[" place "<" size "]"                                         of an operand's bounds; it has axes only
  *   gather   := "[" NAME "<" size [ ", wraps" ] "]"
- *   axis     := AXIS ":" size [ "serial" | "reduce" ]
+ *   axis     := AXIS ":" size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] ]
+ *   edge     := ( "floor" | "ceil" ) "(" place "," size ")"                    its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
  *   state    := "r" N "=" [ "carried" ] FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]   of all, of parts, of places
@@ -174,7 +178,34 @@ read_gather(KernelReader *kr, Operand *o)
 	read_expect(&kr->r, "]");
 }
 
-/* Reads a product.  It is added to the stride of the axis or gather in it, or to the offset if it has neither. */
+static void read_place(KernelReader *, Operand *);
+static Operand no_operand(KernelReader *);
+
+/* "2*i2 + i4 - 1 < 56": a position and its limit. */
+static Bound
+read_bound(KernelReader *kr, const Operand *o)
+{
+	const char *beg = next_word(kr);
+	Operand at = no_operand(kr);
+	Bound in;
+
+	read_place(kr, &at);
+	read_expect(&kr->r, "<");
+	in = (Bound){ .offset = at.offset, .limit = read_size(kr) };
+	memcpy(in.stride, at.stride, sizeof in.stride);
+	if ((o->access != ACCESS_READ && o->access != ACCESS_INDEX) || o->ngather || at.ngather || at.bound.n)
+		fail_at(kr, beg, "only what is read, and not by indices, has bounds");
+	return in;
+}
+
+/* Is a gather next, by an operand, and not a position? */
+static bool
+is_gather(const KernelReader *kr)
+{
+	return kr->r.p[1] && strchr("xymn", kr->r.p[1]);
+}
+
+/* Reads a product.  It is added to the stride of the axis, gather or position in it, or to the offset if it has none. */
 static void
 read_part(KernelReader *kr, Operand *o, bool negative)
 {
@@ -186,6 +217,12 @@ read_part(KernelReader *kr, Operand *o, bool negative)
 		read_blanks(&kr->r);
 		if (*kr->r.p == 'i' && to == &o->offset) {
 			to = &o->stride[read_axis(kr, KERNEL_AXES)];
+		} else if (*kr->r.p == '[' && to == &o->offset && !is_gather(kr)) {
+			kr->r.p++;
+			vec_push(kr->k->arena, &o->bound, read_bound(kr, o));
+			read_expect(&kr->r, "]");
+			vec_last(&o->bound).unit = size_number(z, 0);
+			to = &vec_last(&o->bound).unit;
 		} else if (*kr->r.p == '[' && to == &o->offset && o->ngather < KERNEL_GATHERS) {
 			kr->r.p++;
 			read_gather(kr, o);
@@ -224,23 +261,22 @@ no_operand(KernelReader *kr)
 	return o;
 }
 
-/* Reads "where i0 + i2 - 1 < 56": a place without gathers. */
+/* Reads "where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56 else -inf", behind a place that may have positions. */
 static void
 read_bounds(KernelReader *kr, Operand *o)
 {
-	do {
+	if (read_accept_word(&kr->r, "where"))
+		do
+			vec_push(kr->k->arena, &o->bound, read_bound(kr, o));
+		while (read_accept(&kr->r, ","));
+	if (o->bound.n && read_accept_word(&kr->r, "else")) {
 		const char *beg = next_word(kr);
-		Operand at = no_operand(kr);
-		Bound in;
 
-		read_place(kr, &at);
-		read_expect(&kr->r, "<");
-		in = (Bound){ .offset = at.offset, .limit = read_size(kr) };
-		memcpy(in.stride, at.stride, sizeof in.stride);
-		if (o->access != ACCESS_READ || o->ngather || at.ngather)
-			fail_at(kr, beg, "only what is read, and not by indices, has bounds");
-		vec_push(kr->k->arena, &o->bound, in);
-	} while (read_accept(&kr->r, ","));
+		o->outside = read_number(&kr->r, false);
+		if (rt_dtypes[o->dtype].compute != o->dtype ||
+		    (o->outside.tag == RT_DOUBLE) != (rt_dtypes[o->dtype].category == 'F'))
+			fail_at(kr, beg, "no value of %s outside of bounds", rt_dtypes[o->dtype].name);
+	}
 }
 
 static Access
@@ -289,6 +325,8 @@ read_operand(KernelReader *kr)
 		read_place(kr, &o);
 		if (o.ngather)
 			fail_at(kr, beg, "an index that is gathered");
+		if (!bits)
+			read_bounds(kr, &o);
 	} else if (!read_accept_word(&kr->r, "number")) {
 		o.dtype = read_dtype(kr);
 		o.access = read_access(kr);
@@ -299,8 +337,7 @@ read_operand(KernelReader *kr)
 		}
 		if (o.access != ACCESS_MADE || kr->r.p[strspn(kr->r.p, " ")] != '\n')
 			read_place(kr, &o);
-		if (read_accept_word(&kr->r, "where"))
-			read_bounds(kr, &o);
+		read_bounds(kr, &o);
 	}
 	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
 }
@@ -371,6 +408,38 @@ read_operands(KernelReader *kr)
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
 
 static void
+read_edge(KernelReader *kr, const char *what, AxisEdge *e)
+{
+	const char *beg;
+	Operand at = no_operand(kr);
+
+	if (!read_accept_word(&kr->r, what))
+		return;
+	beg = next_word(kr);
+	e->of = -1;
+	e->up = read_accept_word(&kr->r, "ceil");
+	if (!e->up)
+		expect_word(kr, "floor");
+	read_expect(&kr->r, "(");
+	read_place(kr, &at);
+	read_expect(&kr->r, ",");
+	e->per = read_size(kr);
+	read_expect(&kr->r, ")");
+	for (int i = 0; i < KERNEL_AXES; i++) {
+		if (size_is(at.stride[i], 0))
+			continue;
+		if (e->of >= 0 || i >= kr->k->naxis - kr->k->nreduce)
+			fail_at(kr, beg, "an edge has one axis, which is not reduced");
+		e->of = i;
+		e->times = at.stride[i];
+	}
+	e->plus = at.offset;
+	if (e->of < 0 || at.ngather || !size_at_least(kr->k->sizes, e->per, 1) ||
+	    !size_at_least(kr->k->sizes, e->times, 0) || !size_at_least(kr->k->sizes, e->plus, 0))
+		fail_at(kr, beg, "no edge of an axis");
+}
+
+static void
 read_axes(KernelReader *kr)
 {
 	Kernel *k = kr->k;
@@ -395,6 +464,14 @@ read_axes(KernelReader *kr)
 			k->nreduce++;
 		else if (k->nreduce)
 			fail_at(kr, beg, "axes that are reduced come last");
+		if (k->nreduce) {
+			AxisRange range = { .axis = k->naxis - 1 };
+
+			read_edge(kr, "from", &range.first);
+			read_edge(kr, "to", &range.end);
+			if (range.first.per || range.end.per)
+				vec_push(k->arena, &k->range, range);
+		}
 	} while (read_accept(&kr->r, ","));
 }
 
@@ -607,8 +684,10 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 {
 	const Kernel *k = kr->k;
 	const int outer = k->naxis - k->nreduce;
-	const bool along = k->nreduce && s->inner == k->naxis - 1 && s->lanes > 0;
-	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes, carries = kernel_carries(k);
+	const bool along = k->nreduce && s->inner == k->naxis - 1 && s->lanes > 0 &&
+			   (s->lanes == 1 || !kernel_range(k, s->inner));
+	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes && !kernel_has_ranges_of(k, s->inner),
+		   carries = kernel_carries(k);
 
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)

@@ -78,6 +78,13 @@ static const struct { const char *text; int64_t number[9][SAMPLES]; const char *
 	    { 20, 28, 44 }, { 13, 3, 8 } },
 	  "  x1 f32 read i1 + 2*s1*[x2 < s0]\n  x2 i64 read i0 + 2*s0\n"
 	  "  x3 f32 read s1*i0 + i1 where 3*s1*i0 + i1 + 3*s0 < 4*s0\n" },
+	/* Parts into which an axis is divided, and elements that do not exist. */
+	{ "kernel pool  # pool\noperands\n  y0 f32 write i0\n  x1 f32 read i1 where i1 + 1 < @ else -inf\n"
+	  "axes i0: 3, i1: @ reduce from floor(@*i0, 3) to ceil(@*i0 + @, 3)\neach\n  r0 = max(x1) f32 f32\n"
+	  "once\n  y0 = r0\nschedule rows of i1 by 1; units 1; grain 1\nend\n",
+	  { { 5, 7, 11 }, { 6, 2, 4 }, { 13, 3, 8 }, { 13, 3, 8 }, { 13, 3, 8 } },
+	  "  x1 f32 read i1 where i1 + 1 < s0 else -inf\n"
+	  "axes i0: 3, i1: floor(s1 + 2, 3) + 1 reduce from floor(s1*i0, 3) to ceil(s1*i0 + s1, 3)\n" },
 	/* No formula fits. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",

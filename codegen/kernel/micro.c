@@ -1,0 +1,443 @@
+/*
+ * Matches kernels with the rows of micro.def, and prints them as calls.
+ *
+ *    static const VpPool v = { .n = 1, .c = 64, ... };
+ *
+ *    vp_pool_lanes(begin, end, &v, p[1], p[0]);
+ *
+ * A pattern names the axes and operands of a kernel, by their order and by what operands do along them.
+ */
+#include "../../ir/row.h"
+#include "micro.h"
+#include "print.h"
+
+#include <string.h>
+
+enum { MOST_OPERANDS = 6, PASSED = 5 };
+
+/* Operands by name. None is 0, so it ends a list. */
+enum { END, Y, AT, X, WRONG };
+
+/* Axes by name, by their places in windows and in sums at indices. */
+enum { N, C, OH, OW, KH, KW };
+enum { P = 2 };
+
+typedef struct Match {
+	const Kernel *kernel;
+	int operand[MOST_OPERANDS];      /* by name */
+	bool windows, adaptive;          /* whether windows were found; whether they are parts of the input */
+	Buf text;
+	int nmember;
+} Match;
+
+static const Size *
+constant(const Match *m, int64_t n)
+{
+	return size_number(m->kernel->sizes, n);
+}
+
+static const Operand *
+operand(const Match *m, int name)
+{
+	return &m->kernel->operand.at[m->operand[name]];
+}
+
+static const Size *
+stride(const Match *m, int name, int axis)
+{
+	return operand(m, name)->stride[axis];
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+/* The bound of the input along dim i of the windows. Null in adaptive pooling. */
+static const Bound *
+input_bound(const Match *m, int i)
+{
+	return m->adaptive ? NULL : &operand(m, X)->bound.at[i];
+}
+
+/* Does a window run over dim i of x by steps, within a bound? */
+static bool
+is_window(const Match *m, const Operand *x, int i, int places)
+{
+	const Bound *in = &x->bound.at[i];
+	const int out = 2 + i, tap = out + places;
+
+	for (int a = 0; a < m->kernel->naxis; a++)
+		if (a != out && a != tap && !size_is(in->stride[a], 0))
+			return false;
+	return in->unit && size_is(x->stride[out], 0) && size_is(x->stride[tap], 0);
+}
+
+/* Is dim i divided among the results' positions? */
+static bool
+is_divided(const Match *m, const Operand *x, int i, int places)
+{
+	const Kernel *k = m->kernel;
+	const int out = 2 + i, tap = out + places;
+	const AxisRange *r = kernel_range(k, tap);
+
+	return r && r->first.of == out && r->end.of == out && !r->first.up && r->end.up && r->first.plus &&
+	       size_is(r->first.plus, 0) && r->first.times == r->end.times && r->end.plus == r->end.times &&
+	       r->first.per == k->extent[out] && r->end.per == k->extent[out] && size_is(x->stride[out], 0);
+}
+
+/* Finds windows over the last dims of x: axes n, c, the results' positions, then the taps, which are reduced. */
+static bool
+find_windows(Match *m, int places)
+{
+	const Kernel *k = m->kernel;
+	const int last = k->operand.n > 1 && k->operand.at[1].access == ACCESS_WRITE ? 2 : 1;
+	const Operand *x = last < k->operand.n ? &k->operand.at[last] : NULL;
+
+	m->operand[Y] = 0;
+	m->operand[AT] = last - 1;
+	m->operand[X] = last;
+	if (k->naxis != 2 + 2 * places || k->nreduce != places || !x || x->access != ACCESS_READ || x->ngather ||
+	    x->dtype != RT_f32 || k->operand.at[0].dtype != RT_f32 || (x->bound.n && x->bound.n != places))
+		return false;
+	m->adaptive = !x->bound.n;
+	for (int i = 0; i < places; i++)
+		if (m->adaptive ? !is_divided(m, x, i, places) :
+		    kernel_range(k, 2 + places + i) || !is_window(m, x, i, places))
+			return false;
+	return m->windows = true;
+}
+
+static const Size *
+taps(const Match *m, int i)
+{
+	return m->adaptive ? constant(m, 1) : m->kernel->extent[KH + i];
+}
+
+static const Size *
+input_size(const Match *m, int i)
+{
+	return m->adaptive ? kernel_range(m->kernel, KH + i)->first.times : input_bound(m, i)->limit;
+}
+
+static const Size *
+step(const Match *m, int i)
+{
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[OH + i];
+}
+
+static const Size *
+dilation(const Match *m, int i)
+{
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[KH + i];
+}
+
+static const Size *
+padding(const Match *m, int i)
+{
+	return m->adaptive ? constant(m, 0) : size_minus(m->kernel->sizes, constant(m, 0), input_bound(m, i)->offset);
+}
+
+static const Size *
+input_stride(const Match *m, int i)
+{
+	return m->adaptive ? stride(m, X, KH + i) : input_bound(m, i)->unit;
+}
+
+/* ---- folds ------------------------------------------------------------------------------------------------------- */
+
+static bool
+refers_to(const Ref *r, RefKind kind, int at)
+{
+	return r->kind == kind && r->at == at && !r->part;
+}
+
+/* Does the kernel only fold x, as the first state? */
+static bool
+folds(const Match *m, const char *name)
+{
+	const Kernel *k = m->kernel;
+
+	return k->stage.n == 2 && k->stage.at[1].let == 0 && k->stage.at[1].store == 0 && !k->stage.at[1].each &&
+	       k->state.n && !strcmp(k->state.at[0].fold->name, name) &&
+	       refers_to(&k->state.at[0].x, REF_OPERAND, m->operand[X]);
+}
+
+static bool
+is_least(IValue v)
+{
+	return v.tag == RT_DOUBLE && v.u.f == -1e300 * 1e300;
+}
+
+static bool
+is_maximum(const Match *m)
+{
+	const Kernel *k = m->kernel;
+
+	return folds(m, "max") && k->state.n == 1 && !k->let.n && k->store.n == 1 &&
+	       refers_to(&k->store.at[0].value, REF_STATE, 0) &&
+	       (m->adaptive || is_least(operand(m, X)->outside));
+}
+
+/* Is the bound that of x, with this many positions more on both sides? */
+static bool
+is_wider(const Match *m, const Bound *b, const Bound *of, const Size *pad)
+{
+	SizeTable *z = m->kernel->sizes;
+
+	return !memcmp(b->stride, of->stride, sizeof b->stride) && b->offset == size_plus(z, of->offset, pad) &&
+	       b->limit == size_plus(z, of->limit, size_plus(z, pad, pad));
+}
+
+/* Is the operand the index of x's element in its plane, with the same bounds? */
+static bool
+is_place(const Match *m, const Operand *o)
+{
+	if (o->access != ACCESS_INDEX || o->bound.n != 2 || m->adaptive || o->outside.tag != RT_INT ||
+	    o->outside.u.i != INT64_MAX || !size_is(o->offset, 0))
+		return false;
+	for (int i = 0; i < m->kernel->naxis; i++)
+		if (!size_is(o->stride[i], 0))
+			return false;
+	for (int i = 0; i < 2; i++)
+		if (!is_wider(m, &o->bound.at[i], input_bound(m, i), constant(m, 0)) ||
+		    o->bound.at[i].unit != (i ? constant(m, 1) : input_bound(m, 1)->limit))
+			return false;
+	return true;
+}
+
+/* Maxima and their indices. */
+static bool
+is_places(const Match *m)
+{
+	const Kernel *k = m->kernel;
+	const Ref *y = k->state.n ? &k->state.at[0].y : NULL;
+
+	return folds(m, "poolmax") && k->state.n == 1 && !k->let.n && k->store.n == 2 &&
+	       is_least(operand(m, X)->outside) && operand(m, AT)->dtype == RT_i64 &&
+	       refers_to(&k->store.at[0].value, REF_STATE, 0) && k->store.at[1].value.part == 1 &&
+	       y->kind == REF_OPERAND && is_place(m, &k->operand.at[y->at]);
+}
+
+/* The divisor of a mean: a number, a number that depends on sizes, or the count of the window's elements, which is
+ * null. */
+static const Size *
+divisor(const Match *m)
+{
+	const Ref *by = &m->kernel->let.at[0].arg[1];
+
+	return by->kind == REF_NUMBER ? constant(m, by->number.u.i) :
+	       by->kind == REF_OPERAND ? m->kernel->operand.at[by->at].offset : NULL;
+}
+
+/* The operand that is 1 at each element that a mean counts. Null if there is none. */
+static const Operand *
+counted(const Match *m)
+{
+	const Kernel *k = m->kernel;
+	const Ref *x = k->state.n == 2 ? &k->state.at[1].x : NULL;
+	const Operand *o = x && x->kind == REF_OPERAND ? &k->operand.at[x->at] : NULL;
+
+	if (!o || o->access != ACCESS_INDEX || strcmp(k->state.at[1].fold->name, "sum") || !size_is(o->offset, 1) ||
+	    o->bound.n != operand(m, X)->bound.n)
+		return NULL;
+	for (int i = 0; i < k->naxis; i++)
+		if (!size_is(o->stride[i], 0))
+			return NULL;
+	return o;
+}
+
+/* Does the mean count the elements within these bounds: of the input, or also of the padding? */
+static bool
+counts(const Match *m, bool with_padding)
+{
+	const Operand *o = counted(m);
+
+	for (int i = 0; o && i < o->bound.n; i++)
+		if (!is_wider(m, &o->bound.at[i], input_bound(m, i), with_padding ? padding(m, i) : constant(m, 0)))
+			return false;
+	return o;
+}
+
+static bool
+is_mean(const Match *m)
+{
+	const Kernel *k = m->kernel;
+	const Let *l = k->let.n == 1 ? &k->let.at[0] : NULL;
+
+	if (!folds(m, "sum") || !l || l->op->row != ROW_div_Tensor || !refers_to(&l->arg[0], REF_STATE, 0) ||
+	    k->store.n != 1 || !refers_to(&k->store.at[0].value, REF_LET, 0) ||
+	    operand(m, X)->outside.tag != RT_NONE)
+		return false;
+	if (refers_to(&l->arg[1], REF_STATE, 1))
+		return counts(m, false) || counts(m, true);
+	return k->state.n == 1 && divisor(m);
+}
+
+static const Size *
+divisor_or_zero(const Match *m)
+{
+	return m->kernel->let.n && divisor(m) ? divisor(m) : constant(m, 0);
+}
+
+/* ---- sums at indices --------------------------------------------------------------------------------------------- */
+
+/* Finds y[at[p]] += x[p], for each p in order, over axes n, c and p. */
+static bool
+find_added(Match *m)
+{
+	const Kernel *k = m->kernel;
+	const Let *l = k->let.n == 1 ? &k->let.at[0] : NULL;
+	const Operand *y = &k->operand.at[0];
+
+	m->operand[Y] = 0;
+	m->operand[AT] = 1;
+	m->operand[X] = 2;
+	return k->naxis == 3 && k->serial == P && k->operand.n == 3 && l && l->op->row == ROW_add_Tensor &&
+	       l->types.compute == RT_f32 && refers_to(&l->arg[0], REF_OPERAND, 0) &&
+	       refers_to(&l->arg[1], REF_OPERAND, 2) && l->arg[2].kind == REF_NUMBER && l->arg[2].number.u.i == 1 &&
+	       k->store.n == 1 && refers_to(&k->store.at[0].value, REF_LET, 0) && y->access == ACCESS_UPDATE &&
+	       y->dtype == RT_f32 && y->ngather == 1 && y->gather[0].by == 1 && !y->gather[0].wraps &&
+	       size_is(y->stride[P], 0) && k->operand.at[1].dtype == RT_i64 && k->operand.at[2].dtype == RT_f32;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static const Size *
+times(const Match *m, const Size *a, const Size *b)
+{
+	return size_times(m->kernel->sizes, a, b);
+}
+
+/* Have both operands the same strides? */
+static bool
+is_alike(const Match *m, int a, int b)
+{
+	return !memcmp(operand(m, a)->stride, operand(m, b)->stride, sizeof operand(m, a)->stride);
+}
+
+static void
+put_member(Match *m, const char *name, const Size *size)
+{
+	enum { EACH = 8 };
+
+	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
+	kernel_put_size(m->kernel, size, true, &m->text);
+	buf_puts(&m->text, ",");
+	m->nmember++;
+}
+
+#define EXTENT(axis) m->kernel->extent[axis]
+#define STRIDE(x, axis) stride(m, x, axis)
+#define TIMES(a, b) times(m, a, b)
+#define CEIL(a, b) size_ceil(m->kernel->sizes, a, constant(m, b))
+#define FLAG(x) constant(m, x)
+#define CONSECUTIVE(x, axis) size_is(stride(m, x, axis), 1)
+#define ALIKE(a, b) is_alike(m, a, b)
+#define FITS_INT(size) size_at_most(m->kernel->sizes, size, INT32_MAX)
+#define WINDOWS(n) find_windows(m, n)
+#define INPUT(i) input_size(m, i)
+#define INPUT_STRIDE(i) input_stride(m, i)
+#define TAPS(i) taps(m, i)
+#define STEP(i) step(m, i)
+#define PADDING(i) padding(m, i)
+#define DILATION(i) dilation(m, i)
+#define MAXIMUM is_maximum(m)
+#define PLACES is_places(m)
+#define MEAN is_mean(m)
+#define DIVISOR divisor_or_zero(m)
+#define ADAPTIVE m->adaptive
+#define PADDING_COUNTS (!m->adaptive && counts(m, true))
+#define ADDED_AT find_added(m)
+#define LIMIT operand(m, Y)->gather[0].limit
+#define POSITION_STRIDE operand(m, Y)->gather[0].stride
+
+#define MEMBER(name, size) put_member(m, #name, size);
+#define PASS(...) __VA_ARGS__
+#define MICRO(function, header, type, pattern, members, units, arguments) \
+	static bool function##_fits(Match *m) { return pattern; } \
+	static void function##_put(Match *m) { members } \
+	static const Size *function##_units(const Match *m) { return units; }
+#include "micro.def"
+#undef MICRO
+
+typedef struct MicroRow {
+	const char *name, *header, *type;
+	bool (*fits)(Match *);
+	void (*put_members)(Match *);
+	const Size *(*units)(const Match *);
+	int pass[PASSED];        /* operands, as the function takes them; END behind the last */
+} MicroRow;
+
+static const MicroRow rows[] = {
+#define MICRO(function, header, type, pattern, members, units, ...) \
+	{ #function, header, #type, function##_fits, function##_put, function##_units, { __VA_ARGS__ } },
+#include "micro.def"
+#undef MICRO
+};
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* The place of an operand among the arguments of the call. */
+static int
+argument(const Match *m, int name)
+{
+	int at = 0;
+
+	if (name == WRONG)
+		return kernel_addresses(m->kernel);
+	for (int i = 0; i < m->operand[name]; i++)
+		at += kernel_has_address(m->kernel, i);
+	return at;
+}
+
+/* Returns the body of a function that calls the row's. Its struct is static if no member depends on sizes. */
+static const char *
+call_text(Match *m, const MicroRow *row, int symbols)
+{
+	Kernel *named = new(m->kernel->arena, Kernel, 1);
+	Printer p = { .kernel = named, .indent = 1 };
+
+	*named = *m->kernel;
+	named->naming = symbols >= 0 ? new(named->arena, Naming, 1) : NULL;
+	m->kernel = named;
+	row->put_members(m);
+	buf_puts(&p.text, "{\n");
+	put_line(&p, "void *const *p = arg;");
+	put_named_sizes(&p, symbols);
+	put_line(&p, "%sconst %s v = {", named->naming && named->naming->at.n ? "" : "static ", row->type);
+	buf_puts(&p.text, m->text.at);
+	buf_puts(&p.text, "\n\t};\n\n");
+	buf_printf(&p.text, "\t%s(begin, end, &v", row->name);
+	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
+		buf_printf(&p.text, ", p[%d]", argument(m, row->pass[i]));
+	buf_puts(&p.text, ");\n}\n");
+	buf_free(&m->text);
+	return arena_text(named->arena, &p.text);
+}
+
+/* Returns the least number of units worth a thread: about 16,000 points. */
+static int64_t
+grain_of(const Kernel *k, const Size *units)
+{
+	enum { SHARE = 16384 };
+	int64_t points, n;
+
+	if (!kernel_typical(k, kernel_points(k), &points) || !kernel_typical(k, units, &n) || n < 1)
+		return 1;
+	return 1 + SHARE / (points / n > 0 ? points / n : 1);
+}
+
+bool
+kernel_micro(const Kernel *k, int symbols, Micro *out)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const MicroRow *row = &rows[i];
+		Match m = { .kernel = k };
+
+		if (!row->fits(&m))
+			continue;
+		*out = (Micro){ .name = row->name, .header = row->header, .units = row->units(&m) };
+		out->grain = grain_of(k, out->units);
+		out->text = call_text(&m, row, symbols);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,18 @@
+/* codegen/kernel/micro.h - kernels that hand-written loops compute */
+#ifndef CODEGEN_KERNEL_MICRO_H
+#define CODEGEN_KERNEL_MICRO_H
+
+#include "form.h"
+
+typedef struct Micro {           /* A kernel as a call of a function of rt/ops. */
+	const char *name, *header;
+	const char *text;        /* body of static void NAME(void *arg, int64_t begin, int64_t end), in braces */
+	const Size *units;
+	int64_t     grain;
+} Micro;
+
+/* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c. Returns
+ * false if there is none. */
+bool kernel_micro(const Kernel *, int symbols, Micro *);
+
+#endif
