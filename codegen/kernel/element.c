@@ -126,14 +126,18 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* Writes the sum of axes times strides: "i0 * 56 + i1". columns: an extent that the variable n holds, or null. */
+/* Writes the sum of axes times strides: "i0 * 56 + i1". columns: an extent that the variable n holds, or null. ranked:
+ * whether the index of the last axis is the variable `rank`. */
 static void
-put_axes(const Kernel *k, const Size *const *stride, const Size *columns, Buf *b)
+put_axes(const Kernel *k, const Size *const *stride, const Size *columns, bool ranked, Buf *b)
 {
 	for (int i = 0; i < k->naxis; i++) {
 		if (size_is(stride[i], 0))
 			continue;
-		buf_printf(b, "%si%d", b->n ? " + " : "", i);
+		if (ranked && i == k->naxis - 1)
+			buf_printf(b, "%srank", b->n ? " + " : "");
+		else
+			buf_printf(b, "%si%d", b->n ? " + " : "", i);
 		if (stride[i] == columns && i < k->naxis - 1) {
 			buf_puts(b, " * n");
 		} else if (!size_is(stride[i], 1)) {
@@ -162,7 +166,7 @@ bounds_text(Element *e, const Operand *o)
 		const Bound *in = &o->bound.at[i];
 		Buf at = { 0 };
 
-		put_axes(e->kernel, in->stride, NULL, &at);
+		put_axes(e->kernel, in->stride, NULL, false, &at);
 		put_offset(e->kernel, in->offset, &at);
 		buf_printf(&b, "%s(uint64_t)(%s) < ", i ? " && " : "", at.at);
 		kernel_put_size(e->kernel, in->limit, true, &b);
@@ -175,6 +179,12 @@ const char *
 kernel_index_name(Arena *a, const Operand *o, int gather)
 {
 	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
+}
+
+static bool
+is_selection(const Element *e)
+{
+	return e->stage < e->kernel->stage.n && e->kernel->stage.at[e->stage].select.count;
 }
 
 /* Returns a constant number as C. */
@@ -213,7 +223,7 @@ place_text(Element *e, int operand)
 	const char *at;
 	Buf b = { 0 };
 
-	put_axes(e->kernel, o->stride, e->columns, &b);
+	put_axes(e->kernel, o->stride, e->columns, o->access == ACCESS_WRITE && is_selection(e), &b);
 	for (int g = 0; g < o->ngather; g++) {
 		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->arena, o, g));
 		kernel_put_size(e->kernel, o->gather[g].stride, true, &b);

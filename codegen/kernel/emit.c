@@ -105,6 +105,8 @@ typical(const Kernel *from)
 	}
 	for (int o = 0; o < k->operand.n; o++)
 		settle_operand(from, &k->operand.at[o]);
+	for (int i = 0; i < k->stage.n; i++)
+		settle(from, &k->stage.at[i].select.count);
 	kernel_simplify(k, 0);
 	return k;
 }
@@ -190,6 +192,7 @@ emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 		k = way.kernel;
 	}
 	set_launch(e, k, s, kernel_print_c(k, s, call->args.n), call);
+	size_const(kernel_scratch(k), &call->scratch);
 	call->work = (Counts){ .form = s->tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
 			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
 }

@@ -87,14 +87,26 @@ kernel_state(Kernel *k, Folded s)
 void
 kernel_stage(Kernel *k, bool each)
 {
-	vec_push(k->arena, &k->stage, ((Stage){ each, k->let.n, k->state.n, k->store.n }));
+	vec_push(k->arena, &k->stage, ((Stage){ each, k->let.n, k->state.n, k->store.n, { 0 } }));
+}
+
+void
+kernel_select(Kernel *k, Select s)
+{
+	Stage *last = &vec_last(&k->stage);
+
+	RT_ASSERT(s.count && last->each && last->let == k->let.n && last->state == k->state.n &&
+		  last->store == k->store.n);
+	last->select = s;
 }
 
 Stage
 kernel_stage_end(const Kernel *k, int stage)
 {
 	RT_ASSERT(stage >= 0 && stage < k->stage.n);
-	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Stage){ false, k->let.n, k->state.n, k->store.n };
+	if (stage + 1 < k->stage.n)
+		return k->stage.at[stage + 1];
+	return (Stage){ false, k->let.n, k->state.n, k->store.n, { 0 } };
 }
 
 /* Among equal elements the first wins, and NaN wins over any number. There are no branches, so loops over lanes
@@ -568,7 +580,7 @@ void
 kernel_drop_ones(Kernel *k)
 {
 	straighten_all(k);
-	for (int i = k->naxis - 1; i >= 0; i--)
+	for (int i = k->naxis - 1 - kernel_selects(k); i >= 0; i--)
 		if (size_is(k->extent[i], 1) && !is_along(k, i))
 			remove_axis(k, i);
 }
@@ -667,6 +679,23 @@ kernel_carries(const Kernel *k)
 		if (k->state.at[i].carried)
 			return true;
 	return false;
+}
+
+bool
+kernel_selects(const Kernel *k)
+{
+	for (int i = 0; i < k->stage.n; i++)
+		if (k->stage.at[i].select.count)
+			return true;
+	return false;
+}
+
+const Size *
+kernel_scratch(const Kernel *k)
+{
+	/* a key and an index for each point of a row */
+	return kernel_selects(k) ? size_times(k->sizes, size_number(k->sizes, 2 * (int64_t)sizeof(int64_t)),
+					      k->extent[k->naxis - 1]) : size_number(k->sizes, 0);
 }
 
 bool
@@ -839,11 +868,25 @@ check_ref(const Kernel *k, int stage, const Ref *r, int nlet)
 	(void)k, (void)stage, (void)r, (void)nlet;
 }
 
+/* Does the stage select by an operand that is read, with nothing but stores of operands? */
+static bool
+is_selection(const Kernel *k, int stage)
+{
+	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+
+	for (int i = from.store; i < end.store; i++)
+		if (k->store.at[i].value.kind != REF_OPERAND)
+			return false;
+	return k->nreduce == 1 && from.each && from.let == end.let && from.state == end.state &&
+	       from.select.key.kind == REF_OPERAND && k->operand.at[from.select.key.at].access == ACCESS_READ;
+}
+
 static void
 check_stage(const Kernel *k, int stage)
 {
 	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
 
+	RT_ASSERT(!from.select.count || is_selection(k, stage));
 	for (int i = from.let; i < end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
 			check_ref(k, stage, &k->let.at[i].arg[a], i);

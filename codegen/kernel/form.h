@@ -25,6 +25,11 @@
  * up to their point.  A running sum over i1:
  *
  *    each   r0 = carried sum(x1), y0 = r0
+ *
+ * A stage may select points of the row: it orders them by a key, and runs for the first ones.  Its stores read at a
+ * point, and write at the point's rank.  The five greatest elements and their indices:
+ *
+ *    select 5 greatest(x2) sorted   y0 = x2, y1 = n3
  */
 #ifndef CODEGEN_FORM_H
 #define CODEGEN_FORM_H
@@ -110,9 +115,17 @@ typedef struct Folded {          /* A state: the folded elements of a row. */
 	Ref         x, y;        /* value and index of a point */
 } Folded;
 
+typedef struct Select {          /* A selection of points. */
+	const Size *count;       /* number of selected points, at most the row's; null if the stage selects none */
+	Ref         key;         /* operand whose element is a point's key. NaN is the greatest. */
+	bool        greatest;    /* whether the greatest keys come first */
+	bool        sorted;      /* Whether ranks follow the keys. Else any of the first `count` points has any rank. */
+} Select;
+
 typedef struct Stage {           /* A stage. */
 	bool each;               /* Whether it runs for each point of the row, not once. True if no axis is reduced. */
 	int  let, state, store;  /* indices of its first let, state and store; it ends where the next stage begins */
+	Select select;           /* A stage that selects has no lets or states. The row is its only reduced axis. */
 } Stage;
 
 /* (times * i + plus) / per for the index i of axis `of`, rounded down, or up. If per is null, there is no such edge. */
@@ -186,6 +199,7 @@ void    kernel_store(Kernel *, int operand, Ref);
 void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 */
 Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
 void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
+void    kernel_select(Kernel *, Select);                 /* makes the last stage, which is empty, a selection */
 Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
 /* Returns the fold with this name: sum, prod, max, min, argmax, argmin, poolmax, any, all, log_add, log_addf, lastmax,
  * lastmin. Null if there is none. */
@@ -211,6 +225,9 @@ void    kernel_move_axis(Kernel *, int from, int to);    /* moves an axis outwar
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* Does it reduce axes or have more than one stage? */
 bool    kernel_carries(const Kernel *);                  /* Is a state carried from point to point? */
+bool    kernel_selects(const Kernel *);                  /* Does a stage select points? */
+/* Returns the bytes of scratch memory that a thread needs. */
+const Size *kernel_scratch(const Kernel *);
 /* Sets *out to the size or its typical value. Returns false if that is unknown. */
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 /* Is the typical value at least this? If unknown: is it always? */
@@ -303,11 +320,11 @@ void  kernel_cuda_params(const Kernel *, Buf *);
 /* Does the kernel take sizes as arguments, "int *wrong, const CuSizes s"? */
 bool  kernel_cuda_symbols(const Kernel *);
 /* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have reductions over
- * gathers. */
+ * gathers and selections from rows that may be longer than CUDA_SELECTED. */
 bool  kernel_has_cuda(const Kernel *);
 /* Returns parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads. A
  * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. */
-enum { CUDA_BLOCK = 256 };
+enum { CUDA_BLOCK = 256, CUDA_SELECTED = 4096 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
 /* Is it a sum of products that can use tiles in shared memory? Its axes must be rows (the second input does not depend

@@ -36,4 +36,10 @@ void put_tried(Printer *, int stage, const char *head, Print *print);
 
 void put_row(Printer *);
 
+/* ---- print_select.c: stages that select points, as C and as CUDA */
+
+void put_select_scratch(Printer *);              /* declares `key` and `best`, with room for all points of a row */
+void put_select(Printer *, int stage);
+void put_select_cuda(Printer *, int stage);      /* for a block whose thread's number is t */
+
 #endif

@@ -437,6 +437,8 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 	Printer p = begin_printer(k, s, symbols);
 
 	if (s->rows) {
+		if (kernel_selects(k))
+			put_select_scratch(&p);
 		open_rows(&p);
 		put_unit(&p);
 		close_loop(&p);

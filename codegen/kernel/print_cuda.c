@@ -79,7 +79,8 @@ kernel_has_cuda(const Kernel *k)
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].along >= 0)
 			return false;
-	return !kernel_has_gathers(k) || !kernel_has_rows(k);
+	return (!kernel_has_gathers(k) || !kernel_has_rows(k)) &&
+	       (!kernel_selects(k) || size_at_most(k->sizes, k->extent[k->naxis - 1], CUDA_SELECTED));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -173,6 +174,10 @@ put_stage(Printer *p, int stage)
 	const Into to = { .at = "", .lane = "", .only_if = is_shared(p) ? "if (t == 0)\n\t" : NULL };
 	const bool each = p->kernel->stage.at[stage].each;
 
+	if (p->kernel->stage.at[stage].select.count) {
+		put_select_cuda(p, stage);
+		return;
+	}
 	if (each && is_shared(p)) {
 		put_points(p, stage);
 		return;

@@ -355,6 +355,10 @@ put_row(Printer *p)
 
 		if (starts)
 			put_starts(p, i, false, "some");
+		if (p->kernel->stage.at[i].select.count) {
+			put_select(p, i);
+			continue;
+		}
 		if (!p->kernel->stage.at[i].each || !p->kernel->nreduce) {
 			put_once(p, i);
 			continue;

@@ -5,7 +5,6 @@
  *   kern_sample.c grid_sample
  *   kern_regions.c roi_align
  *   kern_bag.c    embedding_bag
- *   kern_topk.c   top-k of a row
  *   kern_rnn.c    the time steps of recurrent layers
  *   kern_attention.c attention
  *   kern_direct.c small convolutions without packing

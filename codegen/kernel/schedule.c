@@ -23,6 +23,7 @@
 
 enum {
 	SHARE = 16384,           /* points worth a thread */
+	SELECTION = 4,           /* operations that selecting from a row costs for each of its points */
 	LEAST_LOOKED_UP = 1024,  /* fewest points worth a table */
 	LEAST_TILED = 8,         /* shortest axis that is tiled */
 	MOST_UNROLLED = 32,      /* most points of all unrolled axes together */
@@ -247,7 +248,8 @@ point_work(const Kernel *k)
 	int64_t n = 0;
 
 	for (int i = 0; i < k->stage.n; i++)
-		n += k->stage.at[i].each ? 1 + kernel_stage_end(k, i).let - k->stage.at[i].let : 0;
+		n += k->stage.at[i].select.count ? SELECTION : k->stage.at[i].each
+			     ? 1 + kernel_stage_end(k, i).let - k->stage.at[i].let : 0;
 	return n;
 }
 
@@ -267,14 +269,14 @@ Schedule
 kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 {
 	const int last = k->naxis - 1, outer = k->naxis - k->nreduce;
-	const bool carries = kernel_carries(k);
+	const bool carries = kernel_carries(k), selects = kernel_selects(k);
 	Schedule s = { .rows = true, .tile = -1 };
 	int64_t points = 1, n;
 
-	beside = (beside || carries) && outer && !kernel_has_ranges_of(k, outer - 1);
+	beside = (beside || carries) && outer && !selects && !kernel_has_ranges_of(k, outer - 1);
 	s.inner = beside ? outer - 1 : k->nreduce ? last : -1;
 	s.columns = carries && beside ? carried_columns(k, s.inner) : KERNEL_COLUMNS;
-	s.lanes = beside || !k->nreduce ? 0 : carries || kernel_range(k, last) ? 1 : lanes;
+	s.lanes = beside || !k->nreduce ? 0 : carries || selects || kernel_range(k, last) ? 1 : lanes;
 	s.units = size_number(k->sizes, 1);
 	for (int i = 0; i < outer; i++)
 		s.units = size_times(k->sizes, s.units, i != s.inner ? k->extent[i] :

@@ -204,12 +204,26 @@ put_state(const Kernel *k, int at, Buf *b)
 	buf_puts(b, "\n");
 }
 
+/* Writes "select 5 greatest(x2) sorted". */
+static void
+put_selection(const Kernel *k, const Select *s, Buf *b)
+{
+	buf_puts(b, "select ");
+	size_print(s->count, SIZE_TEXT, false, b);
+	buf_puts(b, s->greatest ? " greatest(" : " least(");
+	put_ref(k, &s->key, b);
+	buf_puts(b, s->sorted ? ") sorted\n" : ")\n");
+}
+
 static void
 put_stage(const Kernel *k, int stage, Buf *b)
 {
 	const Stage from = k->stage.at[stage], end = kernel_stage_end(k, stage);
 
-	buf_puts(b, !kernel_has_rows(k) ? "do\n" : from.each ? "each\n" : "once\n");
+	if (from.select.count)
+		put_selection(k, &from.select, b);
+	else
+		buf_puts(b, !kernel_has_rows(k) ? "do\n" : from.each ? "each\n" : "once\n");
 	for (int i = from.let; i < end.let; i++)
 		put_let(k, i, b);
 	for (int i = from.state; i < end.state; i++)
@@ -261,6 +275,9 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 			size_symbols(o->gather[g].limit, seen);
 		}
 	}
+	for (int i = 0; i < k->stage.n; i++)
+		if (k->stage.at[i].select.count)
+			size_symbols(k->stage.at[i].select.count, seen);
 	size_symbols(s->units, seen);
 }
 

@@ -172,6 +172,9 @@ places_of(Kernel *k)
 				vec_push(k->arena, &all, &o->bound.at[j].unit);
 		}
 	}
+	for (int i = 0; i < k->stage.n; i++)
+		if (k->stage.at[i].select.count)
+			vec_push(k->arena, &all, &k->stage.at[i].select.count);
 	return all;
 }
 
@@ -326,6 +329,16 @@ edges_alike(const AxisEdge *a, const AxisEdge *b)
 	return !a->per == !b->per && (!a->per || (a->of == b->of && a->up == b->up));
 }
 
+static bool
+stages_alike(const Stage *a, const Stage *b)
+{
+	const Select *x = &a->select, *y = &b->select;
+
+	return a->each == b->each && a->let == b->let && a->state == b->state && a->store == b->store &&
+	       !x->count == !y->count && x->key.at == y->key.at && x->greatest == y->greatest &&
+	       x->sorted == y->sorted;
+}
+
 /* Compares everything except numbers and values, which are compared when they are unified. */
 static bool
 kernels_alike(const Kernel *a, const Kernel *b)
@@ -343,12 +356,9 @@ kernels_alike(const Kernel *a, const Kernel *b)
 		if (x->axis != y->axis || !edges_alike(&x->first, &y->first) || !edges_alike(&x->end, &y->end))
 			return false;
 	}
-	for (int i = 0; i < a->stage.n; i++) {
-		const Stage *x = &a->stage.at[i], *y = &b->stage.at[i];
-
-		if (x->each != y->each || x->let != y->let || x->state != y->state || x->store != y->store)
+	for (int i = 0; i < a->stage.n; i++)
+		if (!stages_alike(&a->stage.at[i], &b->stage.at[i]))
 			return false;
-	}
 	return true;
 }
 

@@ -143,6 +143,24 @@ vr_log_addf(double s, double x)
 	return hi - hi != 0 ? hi : hi + log1pf(expf((float)(lo - hi)));
 }
 
+/* ---- keys of floats, as in vrow.h -------------------------------------------------------------------------------- */
+
+CU_INLINE int64_t
+vr_key(float x)
+{
+	union { float f; int32_t i; } u = { x + 0.0f };
+
+	return x != x ? 0x7fffffff : u.i ^ ((u.i >> 31) & 0x7fffffff);
+}
+
+CU_INLINE int64_t
+vr_key_double(double x)
+{
+	union { double f; int64_t i; } u = { x + 0.0 };
+
+	return x != x ? 0x7fffffffffffffffLL : u.i ^ ((u.i >> 63) & 0x7fffffffffffffffLL);
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Tile of a block in a product (m, n) with k terms: its first row and column, and the sizes. */

@@ -49,10 +49,18 @@ vr_key_double(double x)
 	return x != x ? 0x7fffffffffffffffLL : u.i ^ ((u.i >> 63) & 0x7fffffffffffffffLL);
 }
 
+/* vr_select sets at[0 .. k) to the indices of the k least keys of n, in their order if sorted. Equal keys are in the
+ * order of PyTorch's topk. */
 #ifdef RT_BARE
 #include "select_loops.h"
 #else
 void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
 #endif
+
+static inline void
+vr_select(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
+{
+	select_positions(key, n, k, sorted, at);
+}
 
 #endif

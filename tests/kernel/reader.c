@@ -15,6 +15,7 @@
  *   axis     := AXIS ":" size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] ]
  *   edge     := ( "floor" | "ceil" ) "(" place "," size ")"                    its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
+ *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" ] { store }
  *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
  *   state    := "r" N "=" [ "carried" ] FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]   of all, of parts, of places
  *   store    := NAME "=" ref
@@ -644,8 +645,33 @@ read_stage(KernelReader *kr, bool each)
 	while (each && is_numbered(next_word(kr), 'r'))
 		read_state(kr);
 	while (next_word(kr), strncmp(kr->r.p, "schedule", 8) && strncmp(kr->r.p, "each", 4) &&
-			      strncmp(kr->r.p, "once", 4))
+			      strncmp(kr->r.p, "once", 4) && strncmp(kr->r.p, "select", 6))
 		read_store(kr);
+}
+
+/* The stage's key, and what of the points that are selected is stored. */
+static void
+read_selection(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	const int stored = kr->k->store.n;
+	Select s = { .count = read_size(kr) };
+
+	s.greatest = read_accept_word(&kr->r, "greatest");
+	if (!s.greatest)
+		expect_word(kr, "least");
+	read_expect(&kr->r, "(");
+	s.key = read_ref(kr);
+	read_expect(&kr->r, ")");
+	s.sorted = read_accept_word(&kr->r, "sorted");
+	kernel_select(kr->k, s);
+	read_stage(kr, false);
+	for (int i = stored; i < kr->k->store.n; i++)
+		if (kr->k->store.at[i].value.kind != REF_OPERAND)
+			fail_at(kr, beg, "operands of selected points are stored, not values");
+	if (kr->k->nreduce != 1 || s.key.kind != REF_OPERAND || kr->k->operand.at[s.key.at].access != ACCESS_READ ||
+	    !size_at_most(kr->k->sizes, size_minus(kr->k->sizes, s.count, kr->k->extent[kr->k->naxis - 1]), 0))
+		fail_at(kr, beg, "points of one reduced axis are selected by an operand, at most all of them");
 }
 
 static void
@@ -662,14 +688,18 @@ read_steps(KernelReader *kr)
 	}
 	kr->k->stage.n = 0;
 	while (next_word(kr), strncmp(kr->r.p, "schedule", 8)) {
-		const bool each = read_accept_word(&kr->r, "each");
+		const bool selects = read_accept_word(&kr->r, "select");
+		const bool each = selects || read_accept_word(&kr->r, "each");
 
 		if (!each)
 			expect_word(kr, "once");
 		if (n++ == MOST_STAGES)
 			fail_at(kr, beg, "more than %d stages", MOST_STAGES);
 		kernel_stage(kr->k, each);
-		read_stage(kr, each);
+		if (selects)
+			read_selection(kr);
+		else
+			read_stage(kr, each);
 	}
 	if (!kernel_has_rows(kr->k) || kr->k->serial >= 0 || !kr->k->store.n)
 		fail_at(kr, beg, "no stages of rows that are reduced");
@@ -687,13 +717,14 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 	const bool along = k->nreduce && s->inner == k->naxis - 1 && s->lanes > 0 &&
 			   (s->lanes == 1 || !kernel_range(k, s->inner));
 	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes && !kernel_has_ranges_of(k, s->inner),
-		   carries = kernel_carries(k);
+		   carries = kernel_carries(k), selects = kernel_selects(k);
 
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
 	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
-	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)) || (carries && s->lanes > 1) ||
+	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)) ||
+	    (carries && s->lanes > 1) || (selects && s->lanes != 1) ||
 	    (s->columns != KERNEL_COLUMNS && (!carries || !beside || s->columns < 1)))
 		fail_at(kr, beg, "no schedule for these axes");
 }

@@ -85,6 +85,14 @@ static const struct { const char *text; int64_t number[9][SAMPLES]; const char *
 	  { { 5, 7, 11 }, { 6, 2, 4 }, { 13, 3, 8 }, { 13, 3, 8 }, { 13, 3, 8 } },
 	  "  x1 f32 read i1 where i1 + 1 < s0 else -inf\n"
 	  "axes i0: 3, i1: floor(s1 + 2, 3) + 1 reduce from floor(s1*i0, 3) to ceil(s1*i0 + s1, 3)\n" },
+	/* A number of selected points. */
+	{ "kernel topk  # topk\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: 9, i1: @ reduce\n"
+	  "select @ greatest(x1) sorted\n  y0 = x1\nschedule rows of i1 by 1; units 9; grain 1\nend\n",
+	  { { 5, 3, 7 }, { 13, 3, 8 }, { 13, 3, 8 }, { 5, 3, 7 } }, NULL },
+	{ "kernel topk  # topk\noperands\n  y0 f32 write @*i0 + i1\n  x1 f32 read @*i0 + i1\naxes i0: 9, i1: @ reduce\n"
+	  "select @ greatest(x1) sorted\n  y0 = x1\nschedule rows of i1 by 1; units 9; grain 1\nend\n",
+	  { { 12, 2, 7 }, { 13, 3, 8 }, { 13, 3, 8 }, { 12, 2, 7 } },
+	  "axes i0: 9, i1: s1 reduce\nselect s1 - 1 greatest(x1) sorted\n" },
 	/* No formula fits. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
@@ -102,6 +110,10 @@ static const char rows[] =
 	"  t1 = aten::mul.Tensor(t0, x1) f32\n  r1 = sum(t1) f64 f32\n  y0 = t1\n"
 	"once\n  t2 = aten::reciprocal(r1) f32 f64 f64\neach\n  t3 = aten::mul.Tensor(y0, t2) f32\n  y0 = t3\n"
 	"schedule rows of i1 by 16; units 20; grain 54\nend\n";
+static const char selecting[] =
+	"kernel topk  # topk\noperands\n  y0 f32 write 5*i0 + i1\n  y1 f32 write 5*i0 + i1\n  x2 f32 read 49*i0 + i1\n"
+	"  x3 f32 read 49*i0 + i1\naxes i0: 20, i1: 49 reduce\nselect 5 greatest(x2) sorted\n  y0 = x2\n  y1 = x3\n"
+	"schedule rows of i1 by 1; units 20; grain 54\nend\n";
 static const char indexed[] =
 	"kernel take  # index\noperands\n  y0 f32 write 64*i0 + i1\n  x1 f32 read 7*[x2 < 20]\n  x2 i64 read i0\n"
 	"axes i0: 9, i1: 64\ndo\n  y0 = x1\nschedule rows of i1; units 9; grain 32\nend\n";
@@ -225,6 +237,23 @@ change_index(Kernel *k, int i)
 	return true;
 }
 
+/* The same for a kernel of `selecting`. */
+static bool
+change_selection(Kernel *k, int i)
+{
+	Select *s = &k->stage.at[0].select;
+
+	switch (i) {
+	case 0: s->count = NULL; break;
+	case 1: s->key.at = 3; break;
+	case 2: s->greatest = false; break;
+	case 3: s->sorted = false; break;
+	case 4: s->count = size_number(k->sizes, 100); break;
+	default: return false;
+	}
+	return true;
+}
+
 static Kernel *
 kernel_of(Cx *cx, const char *text)
 {
@@ -261,6 +290,7 @@ other(void **state)
 	(void)state;
 	changed(rows, change_row);
 	changed(indexed, change_index);
+	changed(selecting, change_selection);
 }
 
 /* Bools that differ are not unified, even if one has the bits of a number of the program. */

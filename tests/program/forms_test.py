@@ -212,6 +212,13 @@ class Forms(Form):
                 self.form(["y, i = torch.topk(torch.remainder(x, 7), %d, %s)" % (k, more), "return torch.add(i, torch.to(y, 4))"],
                           ["x=" + x])
             self.form(["return (torch.topk(x, 2))[0]"], ["x=" + x])
+        for x in "float32[1..5x3..150]", "int64[3..150x4]":
+            dim = 1 if x[0] == "f" else 0
+            self.form(["n = torch.size(x, %d)" % dim, "y, i = torch.topk(torch.remainder(x, 0.7), torch.sub(n, torch.floordiv(n, 3)), %d)" % dim,
+                       "v, j = torch.topk(torch.mul(x, -1), n, %d, False)" % dim, "return [y, i, v, j]"], ["x=" + x], result="List[Tensor]")
+        nan = "y = torch.sqrt(torch.sub(torch.remainder(torch.mul(x, 90), 3), 1.5))"
+        self.form([nan, "a, i = torch.topk(torch.mul(y, torch.sub(0, x)), 20)", "b, j = torch.topk(y, 40, 1, False)", "return [a, i, b, j]"],
+                  ["x=float64[3x40]"], result="List[Tensor]")
 
     def test_casts(self):
         """Between all dtypes, if the other dtype can hold every number or C defines the conversion."""
