@@ -115,8 +115,7 @@ close_tensors(RtCx *cx, const char *name, RtTensor *got, RtTensor *want, Buf *wh
 	RtTensor *g, *w;
 	bool same;
 
-	if (got->dtype != want->dtype || got->ndim != want->ndim ||
-	    (got->ndim && memcmp(got->dims, want->dims, sizeof *got->dims * got->ndim))) {
+	if (got->dtype != want->dtype || !rt_same_dims(got, want)) {
 		buf_printf(why, "%s is ", name);
 		put_shape(why, got);
 		buf_puts(why, ", expected ");

@@ -412,23 +412,14 @@ give_all_back(RtCx *cx)
 static int
 end(RtCx *cx)
 {
-	const RtCx before = *cx;
+	RtError before;
 	int status;
 
-	if (!before.status)
+	if (!cx->status)
 		return give_all_back(cx);
-	cx->message = cx->cls = cx->trace = NULL;
-	cx->visit = NULL;
-	cx->nvisit = 0;
-	cx->status = RT_OK;
+	before = rt_take_error(cx);
 	status = give_all_back(cx);
-	rt_clear_error(cx);
-	cx->status = before.status;
-	cx->message = before.message;
-	cx->cls = before.cls;
-	cx->trace = before.trace;
-	cx->visit = before.visit;
-	cx->nvisit = before.nvisit;
+	rt_restore_error(cx, before);
 	return status;
 }
 

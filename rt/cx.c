@@ -116,6 +116,29 @@ rt_clear_error(RtCx *cx)
 	cx->status = RT_OK;
 }
 
+RtError
+rt_take_error(RtCx *cx)
+{
+	const RtError e = { cx->status, cx->nvisit, cx->message, cx->cls, cx->trace, cx->visit };
+
+	cx->message = cx->cls = cx->trace = NULL;
+	cx->visit = NULL;
+	rt_clear_error(cx);
+	return e;
+}
+
+void
+rt_restore_error(RtCx *cx, RtError e)
+{
+	rt_clear_error(cx);
+	cx->status = e.status;
+	cx->message = e.message;
+	cx->cls = e.cls;
+	cx->trace = e.trace;
+	cx->visit = e.visit;
+	cx->nvisit = e.nvisit;
+}
+
 static int
 set_error(RtCx *cx, int status, const char *cls, const char *fmt, va_list ap)
 {

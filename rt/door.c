@@ -783,7 +783,7 @@ set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
 	if (to && to->dtype != from->dtype)
 		return rt_raise(&d->cx, "the attribute has dtype %s, not %s", rt_dtypes[to->dtype].torch,
 				rt_dtypes[from->dtype].torch);
-	if (to && to->ndim == from->ndim && !memcmp(to->dims, from->dims, sizeof *to->dims * (size_t)to->ndim))
+	if (to && rt_same_dims(to, from))
 		return rt_writable(&d->cx, to) || rt_copy_into(&d->cx, to, from);
 	if (!(to = rt_clone(&d->cx, from)))
 		return RT_ERROR;

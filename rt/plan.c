@@ -198,29 +198,19 @@ void
 rt_exit_all(RtCx *cx, const RtWith *scope, int n)
 {
 	while (n-- && cx->status == RT_ERROR) {
-		const RtCx error = *cx;
+		const RtError error = rt_take_error(cx);
 		const IValue in[4] = { scope[n].object };
 		IValue got[1];
 
-		cx->message = cx->cls = cx->trace = NULL;
-		cx->visit = NULL;
-		cx->nvisit = 0;
-		rt_clear_error(cx);
 		if (rt_run(cx, scope[n].exit, in, got)) {
-			rt_mem_back(error.message);
-			free(error.cls);
-			rt_mem_back(error.trace);
-			free(error.visit);
+			const RtError later = rt_take_error(cx);
+
+			rt_restore_error(cx, error);
+			rt_restore_error(cx, later);
 			continue;
 		}
 		rt_release(got[0]);
-		rt_clear_error(cx);
-		cx->status = error.status;
-		cx->message = error.message;
-		cx->cls = error.cls;
-		cx->trace = error.trace;
-		cx->visit = error.visit;
-		cx->nvisit = error.nvisit;
+		rt_restore_error(cx, error);
 	}
 }
 

@@ -340,6 +340,7 @@ rt_data(const RtTensor *t)
 }
 
 int64_t   rt_numel(const RtTensor *);
+bool      rt_same_dims(const RtTensor *, const RtTensor *);
 bool      rt_is_contiguous(const RtTensor *);
 bool      rt_is_channels_last(const RtTensor *);              /* of rank 4 or 5 */
 bool      rt_is_dense(const RtTensor *);    /* whether it is dense and does not overlap itself, in some order of dims */
@@ -569,6 +570,11 @@ int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4)
 int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);
 int   rt_no_meta(RtCx *);                  /* for kernels whose result types depend on data: returns RT_UNKNOWN_META */
 void  rt_clear_error(RtCx *);
+/* Error of a call. rt_take_error takes it out of the context, which then has none; rt_restore_error puts it back and
+ * drops a later one. */
+typedef struct RtError { int status, nvisit; char *message, *cls, *trace; RtVisit *visit; } RtError;
+RtError rt_take_error(RtCx *);
+void  rt_restore_error(RtCx *, RtError);
 void  rt_visits_add(RtCx *, RtVisit);      /* records that the error in cx has left a call at this position */
 
 /* Returns a new tensor for result i of the running kernel, in its planned memory or on the heap. The kernel must return

@@ -153,6 +153,12 @@ rt_writable(RtCx *cx, RtTensor *t)
 
 /* ---- geometry ------------------------------------------------------------------------------------------ */
 
+bool
+rt_same_dims(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && (!a->ndim || !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims));
+}
+
 int64_t
 rt_numel(const RtTensor *t)
 {

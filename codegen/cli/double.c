@@ -227,12 +227,6 @@ first_difference(RtCx *rt, RtTensor *a, RtTensor *b)
 	return -1;
 }
 
-static bool
-same_sizes(const RtTensor *a, const RtTensor *b)
-{
-	return a->ndim == b->ndim && (!a->ndim || !memcmp(a->dims, b->dims, sizeof *a->dims * a->ndim));
-}
-
 /* ---- margins of decisions ----------------------------------------------------------------------- */
 
 /* Sets *x to element `at` of v, a number or a tensor that is broadcast to these sizes. */
@@ -337,7 +331,7 @@ margin(const Step *s, int i, int64_t at)
 			size = fmax(size, fabs(s->in[k].u.f));
 			difference = fmax(difference, fabs(s->in[k].u.f - s->pair->in[k].u.f));
 		}
-		if (!mine || !theirs || !is_floating((RtDtype)mine->dtype) || !same_sizes(mine, theirs))
+		if (!mine || !theirs || !is_floating((RtDtype)mine->dtype) || !rt_same_dims(mine, theirs))
 			continue;
 		size = fmax(size, largest(s->rt, mine, NULL));
 		if (i >= 0 && apart(s, mine, i, at, &d))
@@ -500,7 +494,7 @@ jump(const Step *s, RtTensor *mine, RtTensor *theirs)
 	for (int k = 0; k < s->insn->nin; k++) {
 		RtTensor *a = rt_tensor(s->in[k]), *b = rt_tensor(s->pair->in[k]);
 
-		if (a && b && is_floating((RtDtype)a->dtype) && same_sizes(a, b))
+		if (a && b && is_floating((RtDtype)a->dtype) && rt_same_dims(a, b))
 			slack = fmax(slack, fmax(largest(s->rt, a, b), unit * largest(s->rt, a, NULL)));
 	}
 	for (int64_t i = 0; x && y && i < rt_numel(mine); i++)
@@ -517,7 +511,7 @@ settle_tensor(const Step *s, int i, IValue *v, RtTensor *theirs)
 	const RtDtype want = rt_in_double((RtDtype)theirs->dtype);
 	int64_t at = -1;
 
-	if (!same_sizes(mine, theirs) || is_floating((RtDtype)mine->dtype) != is_floating(want)) {
+	if (!rt_same_dims(mine, theirs) || is_floating((RtDtype)mine->dtype) != is_floating(want)) {
 		leave_undecided(s, mine, -1, 0);
 	} else if (is_floating(want)) {
 		if (mine->dtype != want && !(mine = rt_to_dtype(s->rt, mine, want)))

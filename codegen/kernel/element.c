@@ -300,12 +300,6 @@ result_text(Element *e, const Let *l, const char *text)
 	return rounded_text(e->arena, l->types.result, text);
 }
 
-static bool
-refers_to(const Ref *r, int operand)
-{
-	return r->kind == REF_OPERAND && r->at == operand;
-}
-
 /* Is the operand's element used in arithmetic, and not only moved or used as an index? */
 static bool
 is_loaded(const Element *e, int operand)
@@ -314,13 +308,13 @@ is_loaded(const Element *e, int operand)
 
 	for (int i = e->from.let; i < e->end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
-			if (refers_to(&k->let.at[i].arg[a], operand))
+			if (ref_reads(&k->let.at[i].arg[a], operand))
 				return true;
 	for (int i = e->from.state; i < e->end.state && !e->trial; i++)
-		if (refers_to(&k->state.at[i].x, operand) || refers_to(&k->state.at[i].y, operand))
+		if (ref_reads(&k->state.at[i].x, operand) || ref_reads(&k->state.at[i].y, operand))
 			return true;
 	for (int i = e->from.store; i < e->end.store && !e->trial; i++)
-		if (refers_to(&k->store.at[i].value, operand) &&
+		if (ref_reads(&k->store.at[i].value, operand) &&
 		    (k->operand.at[k->store.at[i].operand].dtype != k->operand.at[operand].dtype ||
 		     k->operand.at[operand].access == ACCESS_INDEX))
 			return true;

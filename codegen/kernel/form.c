@@ -147,6 +147,12 @@ ref_operand(int at)
 	return (Ref){ .kind = REF_OPERAND, .at = at };
 }
 
+bool
+ref_reads(const Ref *r, int operand)
+{
+	return r->kind == REF_OPERAND && r->at == operand;
+}
+
 Ref
 ref_number(IValue v)
 {

@@ -206,6 +206,7 @@ Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices 
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
+bool    ref_reads(const Ref *, int operand);
 /* Orders axes by the first operand's strides, the largest outermost. If more than twice as many operands are
  * consecutive along another axis, that axis becomes innermost. Drops axes of extent 1. Merges neighbouring axes if each
  * operand's strides allow it, except the innermost `keep` axes. Reduced axes are handled separately, by the first

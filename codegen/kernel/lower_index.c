@@ -147,12 +147,6 @@ row_copy_layout(Row *r, const RtTensor *x, const Value *from)
 	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], from);
 }
 
-static bool
-same_dims(const RtTensor *a, const RtTensor *b)
-{
-	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
-}
-
 /* contiguous, clone, and reshape if it must copy. */
 bool
 row_copy(Row *r)
@@ -162,10 +156,10 @@ row_copy(Row *r)
 	Region g;
 
 	if (!x || !y || x->dtype != y->dtype || rt_numel(x) != rt_numel(y) ||
-	    (!same_dims(x, y) && !rt_is_contiguous(y)))
+	    (!rt_same_dims(x, y) && !rt_is_contiguous(y)))
 		return false;
 	rt_contiguous_strides(x->ndim, x->dims, strides);
-	g = region_of(x->ndim, x->dims, same_dims(x, y) ? y->strides : strides, x->strides);
+	g = region_of(x->ndim, x->dims, rt_same_dims(x, y) ? y->strides : strides, x->strides);
 	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
 }
 
@@ -175,7 +169,7 @@ row_cast(Row *r)
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
 	Region g;
 
-	if (!x || !y || !same_dims(x, y))
+	if (!x || !y || !rt_same_dims(x, y))
 		return false;
 	g = region_of(x->ndim, x->dims, y->strides, x->strides);
 	return put_region(r, &g, y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
@@ -536,7 +530,8 @@ are_alike(const Row *r, const Node *list)
 	for (int i = 0; i < list->nin; i++) {
 		const RtTensor *x = plan_tensor(r->p, list->in[i]);
 
-		if (!x || x->dtype != first->dtype || x->storage == row_result(r, 0)->storage || !same_dims(x, first) ||
+		if (!x || x->dtype != first->dtype || x->storage == row_result(r, 0)->storage ||
+		    !rt_same_dims(x, first) ||
 		    memcmp(x->strides, first->strides, (size_t)x->ndim * sizeof *x->strides))
 			return false;
 	}

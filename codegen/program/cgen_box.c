@@ -208,8 +208,7 @@ c_base_box(Writer *w, const Buffer *b)
 static bool
 same_geometry(const RtTensor *a, const RtTensor *b)
 {
-	return a->dtype == b->dtype && a->ndim == b->ndim && a->offset == b->offset &&
-	       !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	return a->dtype == b->dtype && a->offset == b->offset && rt_same_dims(a, b) &&
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 

@@ -24,12 +24,6 @@ same_places(const Operand *x, const Operand *y)
 	       x->offset == y->offset && !memcmp(x->stride, y->stride, sizeof x->stride);
 }
 
-static bool
-refers_to(const Ref *r, int operand)
-{
-	return r->kind == REF_OPERAND && r->at == operand;
-}
-
 /* Whether the stage reads the operand. */
 static bool
 reads(const Kernel *k, int stage, int operand)
@@ -39,11 +33,11 @@ reads(const Kernel *k, int stage, int operand)
 
 	for (int i = from.let; i < end.let; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
-			does |= refers_to(&k->let.at[i].arg[a], operand);
+			does |= ref_reads(&k->let.at[i].arg[a], operand);
 	for (int i = from.state; i < end.state; i++)
-		does |= refers_to(&k->state.at[i].x, operand) || refers_to(&k->state.at[i].y, operand);
+		does |= ref_reads(&k->state.at[i].x, operand) || ref_reads(&k->state.at[i].y, operand);
 	for (int i = from.store; i < end.store; i++)
-		does |= refers_to(&k->store.at[i].value, operand);
+		does |= ref_reads(&k->store.at[i].value, operand);
 	return does;
 }
 

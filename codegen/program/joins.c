@@ -114,12 +114,6 @@ is_planned_kernel(Plan *p, const Node *n)
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-static bool
-same_dims(const RtTensor *a, const RtTensor *b)
-{
-	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
-}
-
 /* Returns the part of `whole` that has x's sizes and begins at index `at` of dim. */
 static RtTensor *
 cat_part(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
@@ -243,7 +237,7 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 {
 	const RtTensor *t = plan_tensor(p, v);
 
-	return t->storage == part->storage && t->offset == part->offset && same_dims(t, part) &&
+	return t->storage == part->storage && t->offset == part->offset && rt_same_dims(t, part) &&
 	       !memcmp(t->strides, part->strides, (size_t)t->ndim * sizeof *t->strides);
 }
 

@@ -10,7 +10,7 @@
 bool
 spec_lies_like(const RtTensor *a, const RtTensor *b)
 {
-	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	return rt_same_dims(a, b) &&
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 

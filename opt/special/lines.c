@@ -131,14 +131,6 @@ spec_convolution_line(Spec *s, Scope *c, const Node *m)
 									  over_two_dims(s, c, &v, m->at);
 }
 
-static bool
-same_dims(Spec *s, const Value *a, const Value *b)
-{
-	const RtTensor *t = known_at(s->k, a)->v.u.t, *u = known_at(s->k, b)->v.u.t;
-
-	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
-}
-
 /* Views an operand with one element for each channel, or one in all, with the dims before the squeeze.  Null if it has
  * more elements. */
 static Value *
@@ -241,7 +233,7 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 
 		if (v->type->kind != TYPE_TENSOR || !(of[i] = spec_squeezed(s, v)))
 			continue;
-		if (first && !same_dims(s, first, of[i]))
+		if (first && !rt_same_dims(known_at(s->k, first)->v.u.t, known_at(s->k, of[i])->v.u.t))
 			return false;
 		first = of[i];
 	}

@@ -38,8 +38,7 @@ is_part(const Value *v)
 static bool
 same_type(const RtTensor *a, const RtTensor *b)
 {
-	return a && b && a->dtype == b->dtype &&
-	       a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+	return a && b && a->dtype == b->dtype && rt_same_dims(a, b);
 }
 
 static bool

@@ -222,12 +222,6 @@ format_dims(char *buf, size_t room, int ndim, const int64_t *dims)
 		snprintf(buf + n, room - n, "]");
 }
 
-static bool
-has_same_dims(const RtTensor *a, const RtTensor *b)
-{
-	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims);
-}
-
 static int
 check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t *dims)
 {
@@ -321,7 +315,7 @@ store_in_out(RtCx *cx, const Store *s, RtTensor *to, RtTensor *result)
 		return RT_ERROR;
 	if (check_memory(cx, &s->memory, to, s->at, s->n, s->in))
 		return RT_ERROR;
-	if (!has_same_dims(to, result) && (rt_tensor_resize(cx, to, result->ndim, result->dims) ||
+	if (!rt_same_dims(to, result) && (rt_tensor_resize(cx, to, result->ndim, result->dims) ||
 	    check_memory(cx, &s->memory, to, s->at, s->n, s->in)))
 		return RT_ERROR;
 	return cx->meta ? RT_OK : rt_copy_into(cx, to, result);
