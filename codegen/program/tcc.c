@@ -113,6 +113,8 @@ find_library(Cx *cx, const char *name)
 	fail(cx, NOWHERE, "%s: not found: the C library's shared objects are needed to link with tcc", name);
 }
 
+/* Works in dir: libtcc splits include paths at colons, and puts a source's name into a macro without escaping it. own:
+ * a folder in dir. */
 static TCCState *
 compiler(const char *options, int output, const char *dir, const char *own)
 {
@@ -120,11 +122,30 @@ compiler(const char *options, int output, const char *dir, const char *own)
 
 	in_tcc = true;
 	tcc_set_error_func(s, NULL, say);
+	if (chdir(dir)) {
+		fprintf(stderr, "%s: %s\n", dir, strerror(errno));
+		_exit(EXIT_INPUT);
+	}
 	tcc_set_options(s, options);
 	tcc_set_output_type(s, output);
-	tcc_add_include_path(s, dir);
+	tcc_add_include_path(s, ".");
 	tcc_add_include_path(s, own);
 	return s;
+}
+
+static const char *
+absolute(Cx *cx, const char *path)
+{
+	char *here;
+
+	if (!path || *path == '/')
+		return path;
+	here = getcwd(NULL, 0);
+	if (!here)
+		fail(cx, NOWHERE, "the working directory: %s", strerror(errno));
+	path = arena_printf(cx->arena, "%s/%s", here, path);
+	free(here);
+	return path;
 }
 
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
@@ -245,8 +266,9 @@ finish_library(const char *path, const char *name)
 /* ---- work in the child process ----------------------------------------------------------------------------------- */
 
 typedef struct Job {
-	const char *dir, *own;   /* folder of rt's headers; folder of the headers defined in this file */
-	/* Include directories of this machine except libc's. Null if it has no libc headers. */
+	const char *dir;         /* folder of rt's headers and of all output files */
+	const char *own;         /* folder in dir with the headers defined in this file */
+	/* Folder in dir with this machine's headers except libc's. Null if it has no libc headers. */
 	const char *user;
 	const char *source, *object;  /* one C file of the user, and its object */
 	const char *weights, *library, *support, *libm, *libc, *out;
@@ -409,11 +431,14 @@ static void
 compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 {
 	if (!access("/usr/include/stdint.h", R_OK)) {
-		j->user = arena_printf(cx->arena, "%s/user", j->dir);
-		put_headers(cx, j->user, 2);
+		j->user = "user";
+		put_headers(cx, arena_printf(cx->arena, "%s/user", j->dir), 2);
 	}
 	for (int i = 0; i < files->n; i++) {
-		j->source = files->at[i];
+		j->source = absolute(cx, files->at[i]);
+		if (strpbrk(j->source, "\"\\"))
+			fail(cx, NOWHERE, "%s: tcc compiles no file whose path has a quote or a backslash: build with "
+			     "another --cc, or move the file", j->source);
 		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
 		in_child(cx, compile_operator, j, EXIT_INPUT, "failed on --op");
 		vec_push(cx->arena, objects, arena_strdup(cx->arena, j->object));
@@ -424,17 +449,18 @@ void
 tcc_build(Cx *cx, const char *dir, TccFiles f)
 {
 	Objects objects = { 0 };
-	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = f.weights, .out = f.out,
-		  .name = f.name, .library = arena_printf(cx->arena, "%s/librt.a", dir),
-		  .support = arena_printf(cx->arena, "%s/support.o", dir),
-		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
+	Job j = { .dir = absolute(cx, dir), .own = "tcc", .weights = absolute(cx, f.weights),
+		  .out = absolute(cx, f.out), .name = f.name, .libm = find_library(cx, "libm.so.6"),
+		  .libc = find_library(cx, "libc.so.6"),
 		  .objects = (void *)&objects };
 
-	put_headers(cx, j.own, 0);
+	j.library = arena_printf(cx->arena, "%s/librt.a", j.dir);
+	j.support = arena_printf(cx->arena, "%s/support.o", j.dir);
+	put_headers(cx, arena_printf(cx->arena, "%s/tcc", j.dir), 0);
 	put_library(cx, j.library);
 	put_support(cx, j.support);
 	compile_operators(cx, &j, f.operators, &objects);
-	j.source = f.source;
+	j.source = strrchr(f.source, '/') + 1;                  /* a file in dir */
 	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");
 }
 
@@ -442,9 +468,9 @@ void
 tcc_shared(Cx *cx, const char *dir, const Texts *operators, const char *out)
 {
 	Objects objects = { 0 };
-	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .out = out, .objects = (void *)&objects };
+	Job j = { .dir = absolute(cx, dir), .own = "tcc", .out = absolute(cx, out), .objects = (void *)&objects };
 
-	put_headers(cx, j.own, 0);
+	put_headers(cx, arena_printf(cx->arena, "%s/tcc", j.dir), 0);
 	compile_operators(cx, &j, operators, &objects);
 	in_child(cx, link_shared, &j, EXIT_INPUT, "failed on --op");
 }
