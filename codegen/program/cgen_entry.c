@@ -125,7 +125,8 @@ call_text(Emit *e, const Node *n)
 
 	for (int k = 0; k < n->nin; k++)
 		text = arena_printf(e->cx->arena, "%s%s%s", text, k ? ", " : "", type_print(e->cx, n->in[k]->type));
-	return arena_printf(e->cx->arena, "%s)", text);
+	text = arena_printf(e->cx->arena, "%s)", text);
+	return node_str(n, "why") ? arena_printf(e->cx->arena, "%s: %s", text, node_str(n, "why")) : text;
 }
 
 /* Adds a step of GPU code that runs on the host. Equal steps are counted. */

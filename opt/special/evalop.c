@@ -152,7 +152,10 @@ spec_op(Spec *s, Scope *c, Node *n)
 	shares = shares_quantized(s, c, n, m);
 	form = shares ? NULL : form_for(n->op);
 	wide = spec_in_float(s, c, m);
+	s->declined = NULL;
 	better = form ? form->put(s, c, wide ? wide : m) : NULL;
+	if (!better && s->declined)
+		node_set_str(m, "why", s->declined);         /* kiln build -v says it of the call */
 	better = better || !wide ? better : wide->out[0];
 	if (better) {
 		for (int i = 0; i < n->nout; i++) {

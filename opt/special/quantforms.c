@@ -275,8 +275,10 @@ put_linear(Spec *s, Scope *c, const Node *m, RtQuantOp op)
 	if (!open_quant(s, m->in[0], &q) || !known_is(s->k, m->out[0]))
 		return NULL;
 	by = rounding_of(s, m, op);
-	if (by.how == RT_ROUND_FLOATS)           /* the runtime's order of summation decides how halves are rounded */
+	if (by.how == RT_ROUND_FLOATS) {
+		s->declined = "the order of summation decides how halves are rounded";
 		return NULL;
+	}
 	y = put_on(s, c, m, put_raw_units(s, c, q, m->at));
 	if (by.last && known_tensor(s->k, y)->ndim == 4)
 		y = spec_put_contiguous(s, c, y, CHANNELS_LAST, m->at);
@@ -310,8 +312,10 @@ spec_quant_adaptive_pool(Spec *s, Scope *c, const Node *m)
 	if (!known_is(s->k, m->in[1]))
 		return NULL;
 	for (int64_t i = 0; s->k->rt.engine == RT_QNNPACK && i < size->v.u.list->n; i++)
-		if (size->v.u.list->v[i].u.i != 1)
+		if (size->v.u.list->v[i].u.i != 1) {
+			s->declined = "qnnpack rounds windows of one size in another way than windows of several sizes";
 			return NULL;
+		}
 	return put_linear(s, c, m, RT_Q_ADAPTIVE2D);
 }
 

@@ -38,6 +38,7 @@ typedef struct Spec {
 	/* Whether a value may change from call to call although all runs had the same, by id in the prepared graph.
 	 * Null until first asked for. */
 	bool  *unsteady;
+	const char *declined;    /* why the last form of a node was not made; null if nothing is to say */
 	bool   grad_stays;       /* whether nothing in the graph turns gradients on or off */
 	bool   padded;           /* whether some value may have padded rows (attention.def) */
 	int    nguard;
