@@ -211,10 +211,19 @@ node_divides(const Node *n)
 	return op_has(n->op, TRAIT_SPLITS);
 }
 
+/* Whether the result is known to have another dtype than the first argument. Then it has memory of its own. */
+static bool
+changes_dtype(const Node *n)
+{
+	const TensorInfo *from = n->in[0]->type->tensor, *to = n->nout == 1 ? n->out[0]->type->tensor : NULL;
+
+	return from && to && from->dtype >= 0 && to->dtype >= 0 && from->dtype != to->dtype;
+}
+
 bool
 node_may_return_input(const Node *n)
 {
-	return op_has(n->op, TRAIT_MAY_RETURN_INPUT) && !sums_products(n);
+	return op_has(n->op, TRAIT_MAY_RETURN_INPUT) && !sums_products(n) && !changes_dtype(n);
 }
 
 bool
@@ -309,8 +318,19 @@ analyze_statistics(AliasDb *db, const Node *n, const Schema *s)
 	if (!flag || (value_int(flag, &on) && !on))
 		return;
 	for (int i = 0; i < s->nargs; i++)
-		if (!strcmp(s->args[i].name, "running_mean") || !strcmp(s->args[i].name, "running_var"))
+		if (!strcmp(s->args[i].name, "running_mean") || !strcmp(s->args[i].name, "running_var") ||
+		    !strcmp(s->args[i].name, "noise"))
 			register_write(db, n, alias_element_of(db, n->in[i]));
+}
+
+/* Makes the result an alias of the argument, or of any member of it. */
+static void
+make_alias_of_argument(AliasDb *db, const Value *result, const Value *argument)
+{
+	if (argument->type->kind == TYPE_TENSOR)
+		make_alias(db, result, argument);
+	else if (type_is_mutable(argument->type))
+		make_wildcard(db, result);
 }
 
 static void
@@ -328,8 +348,11 @@ analyze_op(AliasDb *db, const Node *n)
 		analyze_result(db, n, s, n->out[i], i < s->nrets ? s->rets[i].alias : NULL);
 		for (int k = 0; loose && k < n->nin; k++)
 			if (n->out[i]->type->kind == TYPE_TENSOR)
-				make_alias(db, n->out[i], n->in[k]);
+				make_alias_of_argument(db, n->out[i], n->in[k]);
 	}
+	for (int i = 1; i < n->nin && op_has(n->op, TRAIT_SETS_MEMORY); i++)
+		if (n->in[i]->type->kind == TYPE_TENSOR)
+			make_alias(db, n->in[0], n->in[i]);
 	analyze_statistics(db, n, s);
 }
 

@@ -250,7 +250,8 @@ typedef enum Lowering {
 } Lowering;
 /* Properties that all overloads of an operator share: TRAIT in rt/ops/ops.h. */
 typedef enum OpTrait {
-	TRAIT_CHECKS_DATA,         /* It raises for some values of arguments whose types and sizes are valid. */
+	/* It raises for some values of arguments whose types and sizes are valid, and so do its in-place forms. */
+	TRAIT_CHECKS_DATA,
 	TRAIT_NEVER_RAISES,        /* Its kernel cannot fail if the types of its tensors are known. */
 	TRAIT_MAY_RETURN_INPUT,    /* The result may alias an argument, although the schema does not say so. */
 	TRAIT_SPLITS,              /* The result is a list of views of the first argument. */
@@ -265,7 +266,7 @@ typedef enum OpTrait {
 	TRAIT_RESIZES,             /* It resizes images over two dims. */
 	TRAIT_VIEWS,               /* The result is a view of the first argument, a tensor. */
 	TRAIT_NEW_VIEW,            /* The same, and the result is never the argument's own tensor object. */
-	TRAIT_SAME_OR_NEW,         /* The result is the first argument itself if nothing is to do, else new memory. */
+	TRAIT_SAME_OR_NEW,         /* The result is the first argument itself if nothing is to do. */
 	TRAIT_RESHAPES,            /* It turns its first argument into a view of itself, in place. */
 	TRAIT_SETS_MEMORY,         /* It gives its first argument other sizes or other memory, in place. */
 	TRAIT_SETS_STRIDES,        /* The result is a view with the strides that an argument gives. */
@@ -280,7 +281,7 @@ typedef enum OpTrait {
 	TRAIT_QUANTIZED,           /* Arguments or results may be quantized tensors. */
 	TRAIT_DEQUANTIZES,         /* The result is the floats that integers stand for, with a scale. */
 	TRAIT_ENDS_IN_RELU,        /* It is a quantized layer followed by a relu. */
-	TRAIT_TRAINS,              /* In training it writes running statistics, which its schema does not show. */
+	TRAIT_TRAINS,              /* In training it writes running statistics or noise, which its schema does not show. */
 	TRAIT_MAKES_TENSOR,        /* It makes a tensor of a list of numbers. */
 	/* How it changes a list. */
 	TRAIT_APPENDS, TRAIT_EXTENDS, TRAIT_SETS_ITEM, TRAIT_INSERTS, TRAIT_REMOVES, TRAIT_CLEARS, TRAIT_REVERSES,

@@ -544,11 +544,21 @@ constant_divisor(const Value *by)
 		: rt_item(cx, v.u.t);
 }
 
+/* Row of the pointwise operator that the node is, or is a form of. Null if there is none. */
+static const Op *
+map_row(const Node *n)
+{
+	const Op *op = n->op && n->op->form == OP_ALSO ? op_by_id(n->block->graph->cx, n->op->base) : n->op;
+
+	return op && op->form == OP_MAP ? op : NULL;
+}
+
 /* A constant divisor is safe if it is not zero after conversion to the result's dtype. */
 bool
 node_may_divide_by_zero(const Node *n)
 {
-	const Value *by = n->op && n->op->form == OP_MAP && strchr(n->op->domain, 'Z') ? node_arg(n, "other") : NULL;
+	const Op *row = map_row(n);
+	const Value *by = row && strchr(row->domain, 'Z') ? node_arg(n, "other") : NULL;
 	const TensorInfo *t = by ? n->out[0]->type->tensor : NULL;
 	IValue v;
 
@@ -564,13 +574,14 @@ node_may_divide_by_zero(const Node *n)
 bool
 node_may_overflow(const Node *n)
 {
-	const TensorInfo *t = n->op && n->op->form == OP_MAP ? n->out[0]->type->tensor : NULL;
+	const Op *row = map_row(n);
+	const TensorInfo *t = row ? n->out[0]->type->tensor : NULL;
 	RtMapArg arg[RT_MAP_MAX];
 	IValue v;
 
 	if (!t || t->dtype < 0)
 		return false;
-	for (int i = 0, k = rt_map_args(n->op->text, arg); i < k; i++)
+	for (int i = 0, k = rt_map_args(row->text, arg); i < k; i++)
 		if (!rt_map_holds(&arg[i], (RtDtype)t->dtype) && !value_constant(n->in[arg[i].arg], &v))
 			return true;
 	return false;

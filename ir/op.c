@@ -174,6 +174,9 @@ ops_init(Cx *cx)
 		for (Op *op = name->first; op; op = op->next)
 			op->traits |= (uint64_t)1 << t->trait;
 	}
+	for (int i = 0; i < ops->n; i++)                     /* An in-place or out= form raises where its base does. */
+		if (ops->at[i].form == OP_ALSO)
+			ops->at[i].traits |= op_by_id(cx, ops->at[i].base)->traits & (uint64_t)1 << TRAIT_CHECKS_DATA;
 	for (const Order *o = orders; o->name; o++) {
 		Name *name = map_get(&ops->names, o->name);
 

@@ -46,6 +46,14 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 	       take_vector(r, n, "running_var", false, &out->var);
 }
 
+static bool
+is_constant_matrix(const Value *v)
+{
+	IValue m;
+
+	return value_constant(v, &m) && m.tag == RT_TENSOR && m.u.t->ndim == 2;
+}
+
 /* Is v a matrix for all inputs? */
 static bool
 is_matrix(const Value *v)
@@ -64,7 +72,8 @@ is_matrix(const Value *v)
 		if (node_is(n, aten_view) || node_is(n, aten_reshape))
 			return node_is(n->in[1]->node, prim_ListConstruct) ? n->in[1]->node->nin == 2 :
 			       value_constant(n->in[1], &sizes) && sizes.tag == RT_LIST && sizes.u.list->n == 2;
-		if (op_has(n->op, TRAIT_KEEPS_RANK))
+		if (op_has(n->op, TRAIT_KEEPS_RANK) ||
+		    (n->op && n->op->lowering == LOWER_LINEAR && is_constant_matrix(n->in[1])))
 			n = n->in[0]->node;
 		if (at == n)
 			return n->op && (n->op->lowering == LOWER_ADDMM || node_is(n, aten_mm));

@@ -584,7 +584,7 @@ conjugate(Peep *p, Node *n)
 			return NULL;
 	}
 	graph_set_insert_before(p->g, n);
-	return graph_emit_op(p->g, "aten::conj_physical", n->at, 1, in, n->out[0]->type);
+	return graph_emit_op(p->g, "aten::_conj_physical", n->at, 1, in, n->out[0]->type);
 }
 
 /* size(x, d) -> a number.  size(x) -> a list, if all sizes are known and nothing changes the list. */

@@ -72,6 +72,22 @@ dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf)
 	return buf;
 }
 
+int
+rt_format_strides(RtCx *cx, int64_t format, int ndim, const int64_t *dims, int64_t *strides)
+{
+	if (format == 0) {
+		rt_contiguous_strides(ndim, dims, strides);
+		return RT_OK;
+	}
+	if (format != 2 && format != 3)
+		return rt_raise(cx, "unsupported memory format %lld", (long long)format);
+	if (ndim != (format == 2 ? 4 : 5))
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5,
+				format == 2 ? "" : "_3d");
+	rt_channels_last_strides(ndim, dims, strides);
+	return RT_OK;
+}
+
 const char *
 dense_dims_text(int n, const int64_t *dims, DenseText *text)
 {

@@ -28,6 +28,8 @@ is_floating(const RtTensor *t)
 /* Reads n sizes from a list of n ints, or from one int for all. The message is ATen's. */
 int dense_sizes(RtCx *, IValue list, const char *op, const char *what, int n, int64_t *sizes);
 
+/* Sets the strides of a memory format: 0 contiguous, 2 channels last, 3 channels last of volumes. Raises for others. */
+int rt_format_strides(RtCx *, int64_t format, int ndim, const int64_t *dims, int64_t *strides);
 /* Returns the strides of a result that keeps the memory format of a. Null if a is not channels last, which means
  * row-major. buf has room for ndim strides. */
 const int64_t *dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf);

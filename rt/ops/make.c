@@ -94,14 +94,10 @@ rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
 	int64_t format = rt_int_or(in[5], 0);
 	RtTensor *r;
 
-	if (n < 0 || only_strided(cx, in[2]))
+	if (n < 0 || only_strided(cx, in[2]) ||
+	    rt_format_strides(cx, format == 1 ? 0 : format, n, dims, strides))
 		return RT_ERROR;
-	if ((format == 2 && n != 4) || (format == 3 && n != 5))
-		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5,
-				format == 2 ? "" : "_3d");
-	if (format > 1)
-		rt_channels_last_strides(n, dims, strides);
-	r = rt_result(cx, 0, type_or(in[1], RT_f32), n, dims, format > 1 ? strides : 0);
+	r = rt_result(cx, 0, type_or(in[1], RT_f32), n, dims, strides);
 	RT_RESULT(cx, r, out[0]);
 	return rt_fill(cx, r, rt_int(0));
 }
@@ -117,14 +113,11 @@ like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, 
 
 	if (only_strided(cx, options[1]))
 		return RT_ERROR;
-	if ((f == 2 && t->ndim != 4) || (f == 3 && t->ndim != 5))
-		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", f == 2 ? 4 : 5,
-				f == 2 ? "" : "_3d");
-	if (f > 1)
-		rt_channels_last_strides(t->ndim, t->dims, strides);
-	else if (f == 1)
+	if (f == 1)
 		rt_result_strides(t->ndim, t->dims, 1, &t, strides);
-	r = rt_result(cx, 0, type_or(options[0], (RtDtype)t->dtype), t->ndim, t->dims, f ? strides : 0);
+	else if (rt_format_strides(cx, f, t->ndim, t->dims, strides))
+		return RT_ERROR;
+	r = rt_result(cx, 0, type_or(options[0], (RtDtype)t->dtype), t->ndim, t->dims, strides);
 	if (r && t->quant && r->dtype == t->dtype)
 		rt_tensor_share_quant(r, t);
 	RT_RESULT(cx, r, out[0]);

@@ -567,7 +567,7 @@ rt__histogramdd_from_bin_tensors(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_histogram_bins_tensor(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *t = in[0].u.t, *r;
+	RtTensor *t = in[0].u.t, *bins = in[1].u.t, *r, *edges;
 	Grid g;
 
 	if (!rt_is_floating((RtDtype)t->dtype))
@@ -576,6 +576,9 @@ rt_histogram_bins_tensor(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)t->dtype, 1, g.bins, NULL);
 	RT_PUT(r, out[0]);
-	out[1] = rt_retain(in[1]);
-	return cx->meta ? RT_OK : fill_grid(cx, &g, t, rt_tensor(in[2]), in[3].u.i, r);
+	edges = rt_result(cx, 1, (RtDtype)bins->dtype, 1, bins->dims, NULL);
+	RT_PUT(edges, out[1]);
+	if (cx->meta)
+		return RT_OK;
+	return rt_copy_into(cx, edges, bins) || fill_grid(cx, &g, t, rt_tensor(in[2]), in[3].u.i, r);
 }

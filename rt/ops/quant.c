@@ -750,7 +750,19 @@ give_values(RtCx *cx, RtTensor *t, RtTensor *v, IValue *out)
 	return v ? rt_copy_into(cx, r, v) : RT_ERROR;
 }
 
-KERNEL(dequantize_self, give_values(cx, in[0].u.t, in[0].u.t->quant ? values_of(cx, in[0].u.t) : in[0].u.t, out))
+/* Of a tensor that is not quantized, dequantize is to(torch.float32), which may be the tensor itself. */
+int
+rt_dequantize_self(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (t->quant)
+		return give_values(cx, t, values_of(cx, t), out);
+	if (t->dtype != RT_f32)
+		return give_values(cx, t, t, out);
+	out[0] = rt_retain(in[0]);
+	return RT_OK;
+}
 
 static int
 check_whole(RtCx *cx, const RtTensor *t)

@@ -49,14 +49,9 @@ copy_as(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
 
 	if (format == 1 && rt_is_dense(t))
 		memcpy(strides, t->strides, t->ndim * sizeof *strides);
-	else if (format == 1)
-		format = format_of(t);
-	if ((format == 2 && t->ndim != 4) || (format == 3 && t->ndim != 5))
-		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5,
-				format == 2 ? "" : "_3d");
-	if (format > 1)
-		rt_channels_last_strides(t->ndim, t->dims, strides);
-	r = copy_result(cx, t, d, format ? strides : 0);
+	else if (rt_format_strides(cx, format == 1 ? format_of(t) : format, t->ndim, t->dims, strides))
+		return RT_ERROR;
+	r = copy_result(cx, t, d, strides);
 	RT_RESULT(cx, r, out[0]);
 	return rt_copy_into(cx, r, t);
 }

@@ -7,6 +7,7 @@
  * but each one have no data, with cx->meta and without.  The call must return the same dtypes, sizes and strides, or
  * end with an error.  If the call with data gave an answer, the error must be that the answer depends on data. */
 #include "bare.h"
+#include "draw.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,17 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_ARGS = 40, MOST_RANK = 5, TRIALS = 48 };
+enum { MOST_ARGS = 40, TRIALS = 48 };
 
 typedef struct Rows {
 	Cx      *cx;
 	RtCx     rt;
 	Op      *op;
 	const Schema *schema;
-	uint64_t random;
-	int64_t  dims[MOST_RANK];        /* sizes that the trial's tensors have */
-	int      rank;
-	RtDtype  dtype;
+	Draw     draw;
 	int      answers, types, unknown, errors, failed, called, never;
 } Rows;
 
@@ -46,143 +44,6 @@ failed(Rows *r, const char *how, uint64_t bare, bool meta)
 	r->failed++;
 	printf("FAIL %s: without data of the tensors %llx%s: %s\n", r->op->id, (unsigned long long)bare,
 	       meta ? ", for types" : "", how);
-}
-
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
-
-/* Returns a random number below n. */
-static int
-below(Rows *r, int n)
-{
-	r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-	return (int)((r->random >> 33) % (uint64_t)n);
-}
-
-static void
-fill(Rows *r, RtTensor *t)
-{
-	for (int64_t i = 0, n = rt_numel(t); i < n; i++) {
-		const double x = rt_dtypes[t->dtype].category == 'F' ? (below(r, 16) + 1) / 8. : below(r, 2);
-		char *at = rt_data(t) + i * rt_dtypes[t->dtype].bytes;
-
-		rt_cast((RtDtype)t->dtype, at, RT_f64, &x, 1);
-	}
-}
-
-static IValue
-any_tensor(Rows *r)
-{
-	static const RtDtype other[] = { RT_f32, RT_f64, RT_i64, RT_b8, RT_u8, RT_i32, RT_c64, RT_f16, RT_bf16 };
-	int64_t dims[MOST_RANK] = { 0 };
-	int rank = below(r, 3) ? r->rank : below(r, r->rank + 1);
-	const RtDtype dtype = below(r, 3) ? r->dtype : below(r, 2) ? RT_i64 : other[below(r, 9)];
-	RtTensor *t, *view;
-
-	for (int i = 0; i < rank; i++)
-		dims[i] = below(r, 8) ? r->dims[r->rank - rank + i] : 1;
-	t = rt_tensor_new(&r->rt, dtype, rank, dims);
-	fill(r, t);
-	if (rank > 1 && !below(r, 6)) {                      /* exchanges the last two dims */
-		int64_t strides[MOST_RANK], swap = dims[rank - 1];
-
-		memcpy(strides, t->strides, sizeof *strides * (size_t)rank);
-		dims[rank - 1] = dims[rank - 2];
-		dims[rank - 2] = swap;
-		swap = strides[rank - 1];
-		strides[rank - 1] = strides[rank - 2];
-		strides[rank - 2] = swap;
-		view = rt_tensor_view(&r->rt, t, rank, dims, strides, 0);
-		rt_tensor_release(t);
-		t = view;
-	}
-	return rt_of(t);
-}
-
-static IValue
-any_text(Rows *r)
-{
-	static const char *const texts[] = { "none", "mean", "sum", "constant", "reflect", "replicate", "linear", "ij",
-					     "xy", "trunc", "floor", "right", "left", "fro", "nuc", "L", "U", "reduced",
-					     "complete", "tanh", "nearest", "bilinear", "backward", "amax", "prod" };
-
-	return rt_ref(RT_STR, rt_str_new(&r->rt, texts[below(r, sizeof texts / sizeof *texts)], -1));
-}
-
-static IValue
-any_int(Rows *r, const Arg *a)
-{
-	static const int codes[] = { 6, 7, 4, 11, 5, 15, 0, 3 };
-
-	if ((a->word && !strcmp(a->word, "ScalarType")) || !strcmp(a->name, "dtype"))
-		return rt_int(codes[below(r, 8)]);
-	if (!strncmp(a->name, "dim", 3))
-		return rt_int(below(r, r->rank + 1) - below(r, 2));
-	return rt_int(below(r, 8) ? below(r, 4) : -1);
-}
-
-/* Makes a random value of the type.  Returns false if there is none. */
-static bool
-any_value(Rows *r, const Arg *a, const Type *type, IValue *out)
-{
-	RtList *list;
-	int n;
-
-	switch (type->kind) {
-	case TYPE_TENSOR: *out = any_tensor(r); return true;
-	case TYPE_INT:    *out = any_int(r, a); return true;
-	case TYPE_NUMBER: *out = below(r, 2) ? rt_int(below(r, 4)) : rt_double(below(r, 4) / 2.); return true;
-	case TYPE_FLOAT:  *out = rt_double(below(r, 5) / 2.); return true;
-	case TYPE_BOOL:   *out = rt_bool(below(r, 2)); return true;
-	case TYPE_STR:    *out = any_text(r); return true;
-	case TYPE_COMPLEX: *out = rt_complex(&r->rt, below(r, 3), below(r, 3)); return true;
-	case TYPE_DEVICE: *out = (IValue){ .tag = RT_DEVICE }; return true;
-	case TYPE_NONE: case TYPE_GENERATOR: *out = rt_none(); return true;
-	case TYPE_ANY: case TYPE_VAR:
-		*out = below(r, 3) ? any_tensor(r) : rt_int(below(r, 3));
-		return true;
-	case TYPE_OPTIONAL:
-		*out = rt_none();
-		return below(r, 2) || any_value(r, a, type->of[0], out);
-	case TYPE_LIST:
-		n = a->size_hint && below(r, 4) ? a->size_hint : below(r, 3) ? r->rank : below(r, 4);
-		list = rt_list_new(&r->rt, type->of[0]->kind == TYPE_VAR ? &rt_type_tensor : type->of[0], n);
-		for (int i = 0; i < n; i++) {
-			IValue v;
-
-			if (type->of[0]->kind == TYPE_VAR)
-				v = any_tensor(r);
-			else if (!any_value(r, a, type->of[0], &v))
-				return false;
-			rt_list_push(&r->rt, list, v);
-		}
-		*out = rt_ref(RT_LIST, list);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool
-arguments(Rows *r, IValue *args)
-{
-	static const RtDtype dtypes[] = { RT_f32, RT_f32, RT_f32, RT_f64, RT_i64, RT_b8, RT_c64 };
-
-	r->rank = below(r, MOST_RANK + 1);
-	r->dtype = dtypes[below(r, 7)];
-	for (int i = 0; i < r->rank; i++)
-		r->dims[i] = below(r, 10) ? below(r, 2) + 2 : below(r, 2);
-	if (below(r, 2)) /* all sizes are equal, as in square matrices */
-		for (int i = 1; i < r->rank; i++)
-			r->dims[i] = r->dims[0];
-	for (int i = 0; i < r->schema->nargs; i++) {
-		const Arg *a = &r->schema->args[i];
-
-		if (a->has_default && below(r, 3))
-			args[i] = rt_retain(a->deflt);
-		else if (!any_value(r, a, a->type, &args[i]))
-			return false;
-	}
-	return true;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -247,7 +108,7 @@ try_row(Rows *r)
 	int count = 0, at = 0, n = r->schema->nargs, status = 0;
 	uint64_t bare;
 
-	if (arguments(r, args)) {
+	if (draw_arguments(&r->draw, r->schema, args)) {
 		for (int i = 0; i < n; i++)
 			fresh[i] = bare_some(&r->rt, args[i], 0, &at);
 		status = call(r, fresh, out);
@@ -265,20 +126,6 @@ try_row(Rows *r)
 	rt_values_drop(args, n);
 }
 
-static bool
-is_of_tensors(const Schema *s)
-{
-	for (int i = 0; i < s->nargs; i++) {
-		const Type *t = s->args[i].type;
-
-		while (t->kind == TYPE_OPTIONAL || t->kind == TYPE_LIST)
-			t = t->of[0];
-		if (t->kind == TYPE_TENSOR || t->kind == TYPE_VAR || t->kind == TYPE_ANY)
-			return true;
-	}
-	return false;
-}
-
 static void
 run_rows(Cx *cx, void *arg)
 {
@@ -291,11 +138,11 @@ run_rows(Cx *cx, void *arg)
 		if (!r->op->kernel || r->op->effect == EFFECT_IO || (argv[1] && strcmp(argv[1], r->op->id)))
 			continue;
 		r->schema = op_schema(cx, r->op);
-		if (r->schema->vararg || r->schema->nargs >= MOST_ARGS || !is_of_tensors(r->schema))
+		if (r->schema->vararg || r->schema->nargs >= MOST_ARGS || !draw_has_tensors(r->schema))
 			continue;
 		running = r->op->id;
 		r->called = 0;
-		r->random = (uint64_t)i;
+		r->draw.random = (uint64_t)i;
 		for (int k = 0; k < trials; k++)
 			try_row(r);
 		r->never += !r->called;
@@ -318,6 +165,7 @@ main(int argc, char **argv)
 	signal(SIGFPE, say_crash);
 	signal(SIGABRT, say_crash);
 	signal(SIGBUS, say_crash);
+	r.draw.rt = &r.rt;
 	if (rt_cx_init(&r.rt) || !cx_try(&cx, run_rows, all)) {
 		fprintf(stderr, "%s\n", cx.err.text);
 		return 1;

@@ -42,6 +42,19 @@ class Special(Same):
         self.same(["_0 = torch.unsqueeze_(x, 0)", "s = 0", "for i in range(3):", "  s = torch.add(s, torch.size(x, 0))",
                    "return (s, torch.tanh(x))"], "d.npz", ["e.npz"], "Tuple[int, Tensor]")
 
+    def test_result_is_argument(self):
+        """A result that is the argument, or a view of it, where nothing is to do: a write to it is a write to the argument."""
+        lines, names = [], []
+        for i, result in enumerate(("torch.conj_physical({})", "torch.dequantize({})", "torch.dropout({}, 0.5, False)", "torch.type_as({}, x)",
+                                    "torch.atleast_2d({})", "torch.sum_to_size({0}, torch.size({0}))", "torch._unsafe_view({}, [-1])",
+                                    "torch.cartesian_prod([torch.select({}, 0, 0)])", "torch.flatten_dense_tensors([{}])",
+                                    "torch.meshgrid([torch.select({}, 0, 0)])[0]")):
+            of = f"a{i}" if i % 2 else "x"
+            lines += [f"a{i} = torch.mul(x, {i + 2})", f"b{i} = {result.format(of)}", f"c{i} = torch.mul({of}, 2)", f"_{i} = torch.add_(b{i}, {i + 1})",
+                      f"d{i} = torch.add(c{i}, {of})"]
+            names += [f"a{i}", f"b{i}", f"d{i}"]
+        self.same([*lines, f"return ([{', '.join(names)}], x)"], "d.npz", self.all, "Tuple[List[Tensor], Tensor]")
+
     def test_out_resized(self):
         """`out` of a kernel is resized. Values computed from it before have the old sizes, and attributes keep the new ones."""
         self.array("e.npz", *range(12), rows=3, columns=4)
