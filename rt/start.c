@@ -741,8 +741,8 @@ set_up(Program *p)
 
 	if ((p->options.threads && (!parse_int(p->options.threads, &threads) || threads < 0 || threads > 4096)))
 		return usage_error(p, "--threads wants a number from 0 to 4096, not '%s'", p->options.threads);
-	if (p->options.json && !p->options.want_bench && !p->options.info)
-		return usage_error(p, "--json goes with --bench or --info");
+	if (p->options.json && !p->options.want_bench && !p->options.info && !p->options.train.how)
+		return usage_error(p, "--json goes with --bench, --info or --train");
 	if (p->options.seed && !parse_int(p->options.seed, &seed))
 		return usage_error(p, "--seed wants a number, not '%s'", p->options.seed);
 	if (p->options.info || p->options.list_extra || p->options.extra)

@@ -97,7 +97,7 @@ class Streams(Test):
             status, _, err = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", "-o", "p", env={"TMPDIR": os.path.join(self.dir, name)})
             self.assertEqual((status, os.listdir(os.path.join(self.dir, name))), (0, []), err)
             self.assertEqual(self.run_("./p", "-i", "x.npz")[0], 0)
-        self.assertIn("--json goes with --bench or --info", self.run_("./p", "-i", "x.npz", "--json", "j")[2])
+        self.assertIn("--json goes with --bench, --info or --train", self.run_("./p", "-i", "x.npz", "--json", "j")[2])
 
     def test_full_device(self):
         """Each command prints the reason, also if an early write failed."""
