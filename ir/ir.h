@@ -281,7 +281,8 @@ typedef enum OpTrait {
 	TRAIT_QUANTIZED,           /* Arguments or results may be quantized tensors. */
 	TRAIT_DEQUANTIZES,         /* The result is the floats that integers stand for, with a scale. */
 	TRAIT_ENDS_IN_RELU,        /* It is a quantized layer followed by a relu. */
-	TRAIT_TRAINS,              /* In training it writes running statistics or noise, which its schema does not show. */
+	/* In training it writes running statistics or noise, which its schema does not show. */
+	TRAIT_TRAINS,
 	TRAIT_MAKES_TENSOR,        /* It makes a tensor of a list of numbers. */
 	/* How it changes a list. */
 	TRAIT_APPENDS, TRAIT_EXTENDS, TRAIT_SETS_ITEM, TRAIT_INSERTS, TRAIT_REMOVES, TRAIT_CLEARS, TRAIT_REVERSES,

@@ -12,7 +12,7 @@
 typedef struct Set { uint64_t *word; } Set;
 
 typedef struct Walk {
-	Graph   *g;
+	Graph   *graph;
 	LastUse *at;
 	int      nword;
 	bool   (*ignored)(const Node *, int);
@@ -28,7 +28,7 @@ set_new(Walk *w)
 	Set s;
 
 	if (!w->spare.n)
-		return (Set){ new(w->g->arena, uint64_t, w->nword) };
+		return (Set){ new(w->graph->arena, uint64_t, w->nword) };
 	s = w->spare.at[--w->spare.n];
 	memset(s.word, 0, w->nword * sizeof *s.word);
 	return s;
@@ -37,7 +37,7 @@ set_new(Walk *w)
 static void
 set_done(Walk *w, Set s)
 {
-	vec_push(w->g->arena, &w->spare, s);
+	vec_push(w->graph->arena, &w->spare, s);
 }
 
 static Set
@@ -81,7 +81,7 @@ static void walk_block(Walk *w, Block *b, Set live);
 static void
 note_dead(Walk *w, const Node *n, Value *v)
 {
-	vec_push(w->g->arena, &w->at[n->id].dead, v);
+	vec_push(w->graph->arena, &w->at[n->id].dead, v);
 }
 
 static void
@@ -112,7 +112,7 @@ define_outputs(Walk *w, Node *n, Set live, bool note)
 }
 
 /* Collects values that are defined outside of a block and used in it, each once. */
-typedef struct Outer { Walk *w; Set inside, used; Vec(Value *) found; } Outer;
+typedef struct Outer { Walk *walk; Set inside, used; Vec(Value *) found; } Outer;
 
 static void
 define_inside(Outer *o, Block *b)
@@ -133,10 +133,10 @@ find_used(Outer *o, const Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		Value *v = n->in[i];
 
-		if (set_has(o->inside, v) || set_has(o->used, v) || (o->w->ignored && o->w->ignored(n, i)))
+		if (set_has(o->inside, v) || set_has(o->used, v) || (o->walk->ignored && o->walk->ignored(n, i)))
 			continue;
 		set_add(o->used, v);
-		vec_push(o->w->g->arena, &o->found, v);
+		vec_push(o->walk->graph->arena, &o->found, v);
 	}
 }
 
@@ -196,7 +196,7 @@ walk_loop(Walk *w, Node *n, Set live)
 	define_inside(&o, loop_body(n));
 	find_outer(&o, loop_body(n));
 	if (!set_has(o.used, loop_max(n)))          /* The maximum is read before every trip. */
-		vec_push(w->g->arena, &o.found, loop_max(n));
+		vec_push(w->graph->arena, &o.found, loop_max(n));
 	for (int i = 0; i < o.found.n; i++) {
 		if (!set_has(live, o.found.at[i]))
 			note_dead(w, n, o.found.at[i]);
@@ -229,18 +229,18 @@ walk_node(Walk *w, Node *n, Set live)
 static void
 walk_block(Walk *w, Block *b, Set live)
 {
-	cx_enter(w->g->cx, b->ret->at);
+	cx_enter(w->graph->cx, b->ret->at);
 	for NODES_REV(n, b)
 		walk_node(w, n, live);
 	define_outputs(w, b->param, live, true);
-	cx_leave(w->g->cx);
+	cx_leave(w->graph->cx);
 }
 
 static void
 make_room(Walk *w, Node *n)
 {
-	w->at[n->id].input = new(w->g->arena, bool, n->nin + 1);
-	w->at[n->id].unused = new(w->g->arena, bool, n->nout + 1);
+	w->at[n->id].input = new(w->graph->arena, bool, n->nin + 1);
+	w->at[n->id].unused = new(w->graph->arena, bool, n->nout + 1);
 }
 
 static void
@@ -258,7 +258,8 @@ prepare(Walk *w, Block *b)
 LastUse *
 last_uses(Graph *g, bool (*ignored)(const Node *, int))
 {
-	Walk w = { .g = g, .at = new(g->arena, LastUse, g->nnode), .nword = g->nvalue / 64 + 1, .ignored = ignored };
+	Walk w = { .graph = g, .at = new(g->arena, LastUse, g->nnode), .nword = g->nvalue / 64 + 1,
+		   .ignored = ignored };
 	Set live = set_new(&w);
 
 	prepare(&w, g->top);

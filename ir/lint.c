@@ -15,16 +15,16 @@
 #include "ir.h"
 #include <string.h>
 
-typedef struct Lint { Graph *g; } Lint;
+typedef struct Lint { Graph *graph; } Lint;
 
 static void
 broken(Lint *l, int number, const Node *n, const char *what)
 {
 	Buf text = {0};
 
-	graph_print(l->g, &text, false);
-	BUG("the graph of %s is broken: [%d] %s, at %s (node %d)\n%s", l->g->name ? l->g->name : "?", number, what,
-	    n->kind->name, n->id, text.at ? text.at : "");
+	graph_print(l->graph, &text, false);
+	BUG("the graph of %s is broken: [%d] %s, at %s (node %d)\n%s", l->graph->name ? l->graph->name : "?", number,
+	    what, n->kind->name, n->id, text.at ? text.at : "");
 }
 
 /* ---- 1, 2, 3: values --------------------------------------------------------------------------------- */
@@ -122,7 +122,8 @@ lint_call(Lint *l, const Node *n)
 	for (int i = 0; i < s->nargs; i++) {
 		const Type *want = s->args[i].type;
 
-		if (!type_has_vars(want) && !type_is_subtype(l->g->cx, type_unshaped(l->g->cx, n->in[i]->type), want))
+		if (!type_has_vars(want) &&
+		    !type_is_subtype(l->graph->cx, type_unshaped(l->graph->cx, n->in[i]->type), want))
 			broken(l, 8, n, "an input has not the type that the schema declares");
 	}
 }
@@ -188,11 +189,11 @@ lint_node(Lint *l, const Node *n)
 static void
 lint_block(Lint *l, const Block *b)
 {
-	if (b->graph != l->g)
+	if (b->graph != l->graph)
 		broken(l, 5, b->ret, "a block does not know its graph");
 	lint_outputs(l, b->param);
 	for NODES(n, b) {
-		if (n->block != b || n->graph != l->g || n->next->prev != n || n->prev->next != n)
+		if (n->block != b || n->graph != l->graph || n->next->prev != n || n->prev->next != n)
 			broken(l, 4, n, "a node is not linked into its block");
 		if (n->prev != b->ret && n->prev->position >= n->position)
 			broken(l, 4, n, "positions do not grow along the block");

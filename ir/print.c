@@ -15,7 +15,7 @@
 enum { TENSOR_ELEMENTS = 64 };
 
 typedef struct Printer {
-	Graph *g;
+	Graph *graph;
 	Buf   *out;
 	const char **name;       /* Name of each value, by value id. */
 	Map    seen;             /* Number of values that have a base name, stored as a pointer, by base name. */
@@ -236,12 +236,12 @@ name_of(Printer *p, const Value *v)
 
 	if (p->name[v->id])
 		return p->name[v->id];
-	base = base_name(p->g->arena, v);
+	base = base_name(p->graph->arena, v);
 	if (!base)
-		return p->name[v->id] = arena_printf(p->g->arena, "%d", p->unnamed++);
+		return p->name[v->id] = arena_printf(p->graph->arena, "%d", p->unnamed++);
 	count = (intptr_t)map_get(&p->seen, base);
 	map_put(&p->seen, base, (void *)(count + 1));
-	return p->name[v->id] = count ? arena_printf(p->g->arena, "%s.%d", base, (int)count) : base;
+	return p->name[v->id] = count ? arena_printf(p->graph->arena, "%s.%d", base, (int)count) : base;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------ */
@@ -257,15 +257,15 @@ print_attr(Printer *p, const Node *n, const Attr *a)
 		if (is_bool && n->nout == 1 && n->out[0]->type->kind == TYPE_BOOL)
 			buf_puts(p->out, a->v.u.i ? "1" : "0");
 		else
-			value_print(p->g->cx, a->v, p->out);
+			value_print(p->graph->cx, a->v, p->out);
 		break;
 	case ATTR_TYPE:
-		buf_puts(p->out, type_print(p->g->cx, a->type));
+		buf_puts(p->out, type_print(p->graph->cx, a->type));
 		break;
 	case ATTR_TYPES:
 		buf_puts(p->out, "[");
 		for (int i = 0; i < a->ntypes; i++)
-			buf_printf(p->out, "%s%s", i ? ", " : "", type_print(p->g->cx, a->types[i]));
+			buf_printf(p->out, "%s%s", i ? ", " : "", type_print(p->graph->cx, a->types[i]));
 		buf_puts(p->out, "]");
 		break;
 	case ATTR_FUNCTION:
@@ -286,7 +286,7 @@ print_kind(Printer *p, const Node *n)
 	for (int i = 0; i < n->attrs.n; i++)
 		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* A node has at most one graph, Subgraph. */
 			buf_printf(p->out, "_%d", (*p->nsub)++);
-			vec_push(p->g->arena, &p->pending, n);
+			vec_push(p->graph->arena, &p->pending, n);
 		}
 	for (int i = 0; i < n->attrs.n; i++) {
 		const Attr *a = &n->attrs.at[i];
@@ -323,7 +323,7 @@ print_values(Printer *p, Value *const *v, int n, bool typed, const char *sep)
 	for (int i = 0; i < n; i++) {
 		buf_printf(p->out, "%s%%%s", i ? sep : "", name_of(p, v[i]));
 		if (typed)
-			buf_printf(p->out, " : %s", type_text(p->g->cx, v[i]->type));
+			buf_printf(p->out, " : %s", type_text(p->graph->cx, v[i]->type));
 	}
 }
 
@@ -377,7 +377,7 @@ print_nodes(Printer *p, const Block *b, int indent)
 static Printer
 printer(Graph *g, Buf *out, bool places, int *nsub)
 {
-	return (Printer){ .g = g, .out = out, .name = new(g->arena, const char *, g->nvalue), .places = places,
+	return (Printer){ .graph = g, .out = out, .name = new(g->arena, const char *, g->nvalue), .places = places,
 			  .seen = { .arena = g->arena }, .nsub = nsub };
 }
 

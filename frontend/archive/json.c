@@ -387,7 +387,7 @@ read_module(Legacy *l, const cJSON *module, const char *path, int depth)
 
 /* ---- the archive ------------------------------------------------------------------------------------------------ */
 
-typedef struct Job { Legacy *l; cJSON *json; Module *m; } Job;
+typedef struct Job { Legacy *legacy; cJSON *json; Module *module; } Job;
 
 static void
 read_libraries(Legacy *l)
@@ -410,9 +410,9 @@ static void
 load(Cx *cx, void *arg)
 {
 	Job *job = arg;
-	Legacy *l = job->l;
+	Legacy *l = job->legacy;
 	const cJSON *main = cJSON_GetObjectItemCaseSensitive(job->json, "mainModule");
-	Module *m = job->m;
+	Module *m = job->module;
 	int i;
 
 	(void)cx;
@@ -450,8 +450,8 @@ legacy_load(Cx *cx, Archive *a)
 	if (!job.json)
 		fail(cx, (Range){ 0 }, "%s: is no JSON", l->json->name);
 	rt_cx_init(&l->rt);
-	job.m->version = 1;
-	job.m->unit = l->unit = unit_new(cx, a, 1);
+	job.module->version = 1;
+	job.module->unit = l->unit = unit_new(cx, a, 1);
 	l->storages = storages_new(cx, &l->rt, a, "tensors");
 	ok = cx_try(cx, load, &job);
 	cJSON_Delete(job.json);
@@ -459,5 +459,5 @@ legacy_load(Cx *cx, Archive *a)
 	rt_cx_free(&l->rt);
 	if (!ok)
 		fail_again(cx);
-	return job.m;
+	return job.module;
 }

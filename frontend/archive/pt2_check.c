@@ -16,7 +16,7 @@ typedef struct Known {           /* Symbol whose value follows from the argument
 } Known;
 
 typedef struct Checks {
-	Builder *b;
+	Builder *builder;
 	Value *const *leaf;      /* Values of the user's inputs, in order. */
 	const Input **input;     /* The user's inputs. */
 	int      n;
@@ -50,15 +50,15 @@ without_frame(Cx *cx, const char *text)
 static const char *
 source_of(Checks *c, const Input *in, int dim)
 {
-	const char *path = arena_printf(c->b->cx->arena, dim < 0 ? "L%s" : "L%s.size()[%d]", in->path, dim);
+	const char *path = arena_printf(c->builder->cx->arena, dim < 0 ? "L%s" : "L%s.size()[%d]", in->path, dim);
 
-	return without_frame(c->b->cx, path);
+	return without_frame(c->builder->cx, path);
 }
 
 static const char *
 input_place(Checks *c, const Input *in, int dim)
 {
-	return dim < 0 ? in->place : arena_printf(c->b->cx->arena, "%s.shape[%d]", in->place, dim);
+	return dim < 0 ? in->place : arena_printf(c->builder->cx->arena, "%s.shape[%d]", in->place, dim);
 }
 
 /* ---- one condition ----------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ input_place(Checks *c, const Input *in, int dim)
 static void
 require(Checks *c, Value *ok, const char *guard, const char *expected, Value *got)
 {
-	Builder *b = c->b;
+	Builder *b = c->builder;
 	Node *n;
 
 	if (b->p->samples) {
@@ -97,11 +97,11 @@ compare(Builder *b, const char *how, Value *l, Value *r)
 static void
 require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
 {
-	Cx *cx = c->b->cx;
+	Cx *cx = c->builder->cx;
 	const char *tail = dim < 0 ? "" : ". If you meant for this dimension to be dynamic, please re-export and "
 		"specify dynamic_shapes (e.g. with Dim.DYNAMIC)";
 
-	require(c, compare(c->b, "_operator.eq", v, build_int(c->b, want)),
+	require(c, compare(c->builder, "_operator.eq", v, build_int(c->builder, want)),
 		arena_printf(cx->arena, "%s == %lld", source_of(c, in, dim), (long long)want),
 		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s",
 			     input_place(c, in, dim), (long long)want, tail), v);
@@ -112,9 +112,9 @@ require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
 static void
 require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int64_t bound)
 {
-	Cx *cx = c->b->cx;
+	Cx *cx = c->builder->cx;
 
-	require(c, compare(c->b, *op == '<' ? "_operator.le" : "_operator.ge", v, build_int(c->b, bound)),
+	require(c, compare(c->builder, *op == '<' ? "_operator.le" : "_operator.ge", v, build_int(c->builder, bound)),
 		arena_printf(cx->arena, "%s %s %lld", source_of(c, in, dim), op, (long long)bound),
 		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", input_place(c, in, dim), op,
 			     (long long)bound), v);
@@ -130,7 +130,7 @@ require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 	for (int i = 0; i < 2; i++) {
 		const Json *bound = json_get(range, keys[i]);
 		const bool least = (i == 0) == (l->factor > 0);
-		int64_t n = bound ? json_int(&c->b->p->doc, bound, keys[i]) : 0;
+		int64_t n = bound ? json_int(&c->builder->p->doc, bound, keys[i]) : 0;
 
 		if (!bound || !size_mul(n, l->factor, &n) || !size_add(n, l->offset, &n))
 			continue;
@@ -142,7 +142,7 @@ require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 static void
 know(Checks *c, const char *symbol, Value *v, const char *source)
 {
-	Known *k = new(c->b->cx->arena, Known, 1);
+	Known *k = new(c->builder->cx->arena, Known, 1);
 
 	*k = (Known){ v, source };
 	map_put(&c->known, symbol, k);
@@ -151,9 +151,9 @@ know(Checks *c, const char *symbol, Value *v, const char *source)
 static void
 require_equal(Checks *c, const Input *in, int dim, Value *v, Value *other, const char *source)
 {
-	Cx *cx = c->b->cx;
+	Cx *cx = c->builder->cx;
 
-	require(c, compare(c->b, "_operator.eq", v, other),
+	require(c, compare(c->builder, "_operator.eq", v, other),
 		arena_printf(cx->arena, "%s == %s", source_of(c, in, dim), source),
 		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", input_place(c, in, dim),
 			     source), v);
@@ -181,7 +181,7 @@ known_source(void *arg, const char *symbol)
 static void
 solve(Checks *c, const Input *in, int dim, Value *v, const Tree *t, const Linear *l)
 {
-	Builder *b = c->b;
+	Builder *b = c->builder;
 	Value *factor = build_int(b, l->factor), *s = compare(b, "_operator.sub", v, build_int(b, l->offset));
 	const char *form = expr_text(b, t, NULL, NULL);
 
@@ -197,10 +197,10 @@ solve(Checks *c, const Input *in, int dim, Value *v, const Tree *t, const Linear
 static void
 check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 {
-	const Tree *t = expr_parse(c->b, text, "a size");
+	const Tree *t = expr_parse(c->builder, text, "a size");
 	const char *symbol = expr_symbol(t);
 	const Known *k = symbol ? map_get(&c->known, symbol) : NULL;
-	const Linear derived = { symbol ? symbol : expr_text(c->b, t, NULL, NULL), 1, 0 };
+	const Linear derived = { symbol ? symbol : expr_text(c->builder, t, NULL, NULL), 1, 0 };
 	Value *other;
 	Linear l;
 
@@ -209,9 +209,9 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 	} else if (symbol) {
 		know(c, symbol, v, source_of(c, in, dim));
 		require_range(c, in, dim, v, &derived);
-	} else if ((other = expr_value(c->b, t, find_symbol, c))) {
+	} else if ((other = expr_value(c->builder, t, find_symbol, c))) {
 		require_range(c, in, dim, v, &derived);
-		require_equal(c, in, dim, v, other, expr_text(c->b, t, known_source, c));
+		require_equal(c, in, dim, v, other, expr_text(c->builder, t, known_source, c));
 	} else if (expr_linear(t, &l) && l.symbol && l.factor) {
 		solve(c, in, dim, v, t, &l);
 		require_range(c, in, dim, v, &l);
@@ -224,7 +224,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 static void
 check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
 {
-	const JsonDoc *d = &c->b->p->doc;
+	const JsonDoc *d = &c->builder->p->doc;
 	const Json *is = json_union(d, size, "size");
 
 	if (!strcmp(json_key(is), "as_int"))
@@ -236,7 +236,7 @@ check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
 static void
 check_rank(Checks *c, const Input *in, Value *v, int rank)
 {
-	Builder *b = c->b;
+	Builder *b = c->builder;
 	Value *have;
 
 	if (b->p->samples)
@@ -251,14 +251,14 @@ check_rank(Checks *c, const Input *in, Value *v, int rank)
 static void
 check_tensor(Checks *c, const Input *in, Value *v)
 {
-	const Json *meta = map_get(&c->b->p->metas, in->name), *sizes = json_get(meta, "sizes");
+	const Json *meta = map_get(&c->builder->p->metas, in->name), *sizes = json_get(meta, "sizes");
 	int dim = 0;
 
 	if (!meta)
 		return;
 	check_rank(c, in, v, json_count(sizes));
 	for JSON_EACH(s, sizes) {
-		check_size(c, in, dim, build_op(c->b, "aten::size", 2, v, build_int(c->b, dim)), s);
+		check_size(c, in, dim, build_op(c->builder, "aten::size", 2, v, build_int(c->builder, dim)), s);
 		dim++;
 	}
 }
@@ -267,7 +267,7 @@ check_tensor(Checks *c, const Input *in, Value *v)
 static void
 check_constant(Checks *c, const Input *in, Value *v)
 {
-	Builder *b = c->b;
+	Builder *b = c->builder;
 	Value *want = arg_value(b, in->value, v->type);
 	Buf text = { 0 };
 	IValue is;
@@ -285,10 +285,10 @@ check_constant(Checks *c, const Input *in, Value *v)
 static void
 check_number(Checks *c, const Input *in, Value *v)
 {
-	const Json *expr = json_get(map_get(&c->b->p->metas, in->name), "as_expr");
+	const Json *expr = json_get(map_get(&c->builder->p->metas, in->name), "as_expr");
 
 	if (expr && v->type->kind == TYPE_INT)
-		check_symbolic(c, in, -1, v, json_text(&c->b->p->doc, expr, "expr_str"));
+		check_symbolic(c, in, -1, v, json_text(&c->builder->p->doc, expr, "expr_str"));
 }
 
 /* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
@@ -313,7 +313,7 @@ with_paths(Checks *c, const char *text)
 			buf_add(&b, text++, 1);
 		}
 	}
-	return arena_text(c->b->cx->arena, &b);
+	return arena_text(c->builder->cx->arena, &b);
 }
 
 static void
@@ -333,7 +333,7 @@ put_path(const Tree *t, Buf *b)
 static Value *
 find_spread(Checks *c, const char *path)
 {
-	Arena *a = c->b->cx->arena;
+	Arena *a = c->builder->cx->arena;
 	const char *end = strstr(path, "']"), *rest = end ? end + 2 : "";
 	const int n = *rest == '[' ? (int)strspn(rest + 1, "0123456789") : 0;
 
@@ -399,16 +399,16 @@ static void
 check_guard(Checks *c, const char *code)
 {
 	const char *text = with_paths(c, code);
-	const Tree *t = expr_parse(c->b, text, "a guard");
+	const Tree *t = expr_parse(c->builder, text, "a guard");
 	Value *ok;
 
 	if (asks_base(t))
 		return;
-	ok = expr_value(c->b, t, find_part, c);
+	ok = expr_value(c->builder, t, find_part, c);
 	if (!ok || ok->type->kind != TYPE_BOOL)
-		pt2_lacks(c->b, "Kiln does not understand the guard %s", text);
-	build_raise_unless(c->b, ok, arena_printf(c->b->cx->arena, "AssertionError: Guard failed: %s",
-		without_frame(c->b->cx, text)));
+		pt2_lacks(c->builder, "Kiln does not understand the guard %s", text);
+	build_raise_unless(c->builder, ok, arena_printf(c->builder->cx->arena, "AssertionError: Guard failed: %s",
+		without_frame(c->builder->cx, text)));
 }
 
 /* ---- all inputs -------------------------------------------------------------------------------------------------- */
@@ -417,7 +417,7 @@ void
 check_inputs(Builder *b, Value *const *leaf)
 {
 	Arena *a = b->cx->arena;
-	Checks c = { .b = b, .leaf = leaf, .known.arena = a, .paths.arena = a, .ranges.arena = a };
+	Checks c = { .builder = b, .leaf = leaf, .known.arena = a, .paths.arena = a, .ranges.arena = a };
 
 	for JSON_EACH(r, json_get(b->p->json, "range_constraints"))
 		map_put(&c.ranges, json_key(r), (void *)(uintptr_t)r);

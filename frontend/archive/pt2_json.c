@@ -31,7 +31,7 @@ json_bad(const JsonDoc *d, const char *fmt, ...)
 /* ---- the walk before parsing -------------------------------------------------------------------------- */
 
 typedef struct Walk {
-	const JsonDoc *d;
+	const JsonDoc *doc;
 	const char *p, *end;
 	Buf     out;             /* Text with long integers in quotes. */
 	int64_t nested, values;
@@ -119,7 +119,7 @@ end_of_document(void *json)
 const Json *
 json_parse(const JsonDoc *d, const char *text, int64_t n)
 {
-	Walk w = { .d = d, .p = text, .end = text + n };
+	Walk w = { .doc = d, .p = text, .end = text + n };
 	cJSON *json;
 
 	buf_puts(&w.out, "");

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct Call {
-	Builder    *b;
+	Builder    *builder;
 	const char *name;
 	Op         *op;              /* Operator that the node calls. Null if Kiln lacks it. */
 	Map         given;           /* Json of an argument, by name. */
@@ -20,15 +20,15 @@ typedef struct Call {
 static const Json *
 given(const Call *c, const char *arg, const char *what)
 {
-	return map_get(&c->given, arena_printf(c->b->cx->arena, "_%s_%s", arg, what));
+	return map_get(&c->given, arena_printf(c->builder->cx->arena, "_%s_%s", arg, what));
 }
 
 static void
 put_argument(Call *c, const char *name, Value *v)
 {
-	NamedValue a = { .name = name, .v = v, .at = c->b->at };
+	NamedValue a = { .name = name, .v = v, .at = c->builder->at };
 
-	vec_push(c->b->cx->arena, &c->args, a);
+	vec_push(c->builder->cx->arena, &c->args, a);
 }
 
 static bool
@@ -48,17 +48,17 @@ copy_of(Builder *b, Value *v)
 static void
 copy_written(Call *c, Values *copies)
 {
-	const Schema *s = op_schema(c->b->cx, c->op);
+	const Schema *s = op_schema(c->builder->cx, c->op);
 
 	for (int i = 0; i < s->nargs; i++) {
 		const Json *arg = map_get(&c->given, s->args[i].name);
-		Value *v = arg ? arg_value(c->b, arg, s->args[i].type) : NULL;
+		Value *v = arg ? arg_value(c->builder, arg, s->args[i].type) : NULL;
 
 		if (v && argument_is_written(&s->args[i])) {
 			if (v->type->kind == TYPE_LIST)
-				pt2_lacks(c->b, "Kiln lacks lists that %s writes to", c->name);
-			v = copy_of(c->b, v);
-			vec_push(c->b->cx->arena, copies, v);
+				pt2_lacks(c->builder, "Kiln lacks lists that %s writes to", c->name);
+			v = copy_of(c->builder, v);
+			vec_push(c->builder->cx->arena, copies, v);
 		}
 		if (v)
 			put_argument(c, s->args[i].name, v);
@@ -72,7 +72,9 @@ part(Call *c, const char *arg, const char *what)
 {
 	const Json *v = given(c, arg, what);
 
-	return v ? arg_value(c->b, v, NULL) : graph_constant_typed(c->b->g, rt_none(), &rt_type_none, c->b->at);
+	if (v)
+		return arg_value(c->builder, v, NULL);
+	return graph_constant_typed(c->builder->g, rt_none(), &rt_type_none, c->builder->at);
 }
 
 /* Returns the argument as a view of its base. Null if it is None. */
@@ -80,20 +82,20 @@ static Value *
 view_of(Call *c, const char *arg, const Values *bases)
 {
 	const Json *base = json_get(given(c, arg, "base_index"), "as_int");
-	const int64_t i = base ? json_int(&c->b->p->doc, base, "base_index") : -1;
+	const int64_t i = base ? json_int(&c->builder->p->doc, base, "base_index") : -1;
 	Value *v;
 
 	if (!base)
 		return NULL;
 	if (i < 0 || i >= bases->n)
-		fail(c->b->cx, c->b->at, "'%s' is a view of base %lld, and there are %d bases", arg, (long long)i,
-		     bases->n);
+		fail(c->builder->cx, c->builder->at, "'%s' is a view of base %lld, and there are %d bases", arg,
+		     (long long)i, bases->n);
 	v = bases->at[i];
 	if (given(c, arg, "slice_dim"))
-		return build_op(c->b, "aten::slice", 5, v, part(c, arg, "slice_dim"), part(c, arg, "slice_start"),
-			part(c, arg, "slice_end"), build_int(c->b, 1));
+		return build_op(c->builder, "aten::slice", 5, v, part(c, arg, "slice_dim"), part(c, arg, "slice_start"),
+			part(c, arg, "slice_end"), build_int(c->builder, 1));
 	if (given(c, arg, "size"))
-		return build_op(c->b, "aten::as_strided", 4, v, part(c, arg, "size"), part(c, arg, "stride"),
+		return build_op(c->builder, "aten::as_strided", 4, v, part(c, arg, "size"), part(c, arg, "stride"),
 				part(c, arg, "storage_offset"));
 	return v;
 }
@@ -103,40 +105,40 @@ static Value *
 views_of(Call *c, const char *arg, const Values *bases)
 {
 	const Json *length = json_get(given(c, arg, "length"), "as_int");
-	const int64_t n = length ? json_int(&c->b->p->doc, length, "length") : 0;
+	const int64_t n = length ? json_int(&c->builder->p->doc, length, "length") : 0;
 	Values all = { 0 };
 
 	if (!length)
 		return NULL;
 	for (int64_t i = 0; i < n && i <= c->given.n; i++) {
-		Value *v = view_of(c, arena_printf(c->b->cx->arena, "%s_%lld", arg, (long long)i), bases);
+		Value *v = view_of(c, arena_printf(c->builder->cx->arena, "%s_%lld", arg, (long long)i), bases);
 
 		if (!v)
-			fail(c->b->cx, c->b->at, "'%s' has %lld parts, but not part %lld", arg, (long long)n,
-			     (long long)i);
-		vec_push(c->b->cx->arena, &all, v);
+			fail(c->builder->cx, c->builder->at, "'%s' has %lld parts, but not part %lld", arg,
+			     (long long)n, (long long)i);
+		vec_push(c->builder->cx->arena, &all, v);
 	}
-	return build_list(c->b, &rt_type_tensor, all.at, all.n);
+	return build_list(c->builder, &rt_type_tensor, all.at, all.n);
 }
 
 static void
 copy_bases(Call *c, Values *copies)
 {
-	const Schema *s = op_schema(c->b->cx, c->op);
+	const Schema *s = op_schema(c->builder->cx, c->op);
 	const Json *all = map_get(&c->given, "_all_bases");
 	Values bases = { 0 };
 
 	if (all)
-		arg_values(c->b, all, &bases);
+		arg_values(c->builder, all, &bases);
 	for (int i = 0; i < bases.n; i++) {
-		Value *v = copy_of(c->b, bases.at[i]);
+		Value *v = copy_of(c->builder, bases.at[i]);
 
-		vec_push(c->b->cx->arena, copies, v);
+		vec_push(c->builder->cx->arena, copies, v);
 	}
 	for (int i = 0; i < s->nargs; i++) {
 		const Arg *a = &s->args[i];
 		const Json *arg = map_get(&c->given, a->name);
-		Value *v = !argument_is_written(a) ? arg ? arg_value(c->b, arg, a->type) : NULL
+		Value *v = !argument_is_written(a) ? arg ? arg_value(c->builder, arg, a->type) : NULL
 			: (a->type->kind == TYPE_OPTIONAL ? a->type->of[0] : a->type)->kind == TYPE_LIST ?
 			views_of(c, a->name, copies) : view_of(c, a->name, copies);
 
@@ -152,7 +154,7 @@ void
 mutate_call(Builder *b, const Json *node, bool views)
 {
 	const Json *first = json_first(json_get(node, "inputs")), *op = json_get(json_get(first, "arg"), "as_operator");
-	Call c = { .b = b, .given.arena = b->cx->arena };
+	Call c = { .builder = b, .given.arena = b->cx->arena };
 	Values copies = { 0 }, results = { 0 };
 
 	if (!op)

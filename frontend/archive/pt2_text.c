@@ -13,8 +13,8 @@
 #include <string.h>
 
 typedef struct Writer {
-	Exported *p;
-	Buf       b;
+	Exported *exported;
+	Buf       text;
 	int       depth;
 	bool      floats;        /* Whether the current value is declared as a float, or as a list of floats. */
 } Writer;
@@ -22,12 +22,12 @@ typedef struct Writer {
 static void
 put_number(Writer *w, const Json *v)
 {
-	const double f = json_float(&w->p->doc, v, "number");
+	const double f = json_float(&w->exported->doc, v, "number");
 
 	if (!w->floats && f >= -1e15 && f <= 1e15)
-		buf_printf(&w->b, "%lld", (long long)f);
+		buf_printf(&w->text, "%lld", (long long)f);
 	else
-		double_print(&w->b, f);
+		double_print(&w->text, f);
 }
 
 static void
@@ -38,23 +38,23 @@ put_value(Writer *w, const Json *v)
 	const char *comma = "";
 
 	if (device && json_is_text(device)) {
-		py_quoted(&w->b, json_text_of(&w->p->doc, device, "type"));
+		py_quoted(&w->text, json_text_of(&w->exported->doc, device, "type"));
 	} else if (as && json_is_text(as)) {
-		buf_puts(&w->b, json_text_of(&w->p->doc, as, "name"));
+		buf_puts(&w->text, json_text_of(&w->exported->doc, as, "name"));
 	} else if (json_is_text(v)) {
-		py_quoted(&w->b, json_text_of(&w->p->doc, v, "text"));
+		py_quoted(&w->text, json_text_of(&w->exported->doc, v, "text"));
 	} else if (json_is_number(v)) {
 		put_number(w, v);
 	} else if (json_is_bool(v)) {
-		buf_puts(&w->b, json_flag(&w->p->doc, v, "flag") ? "True" : "False");
+		buf_puts(&w->text, json_flag(&w->exported->doc, v, "flag") ? "True" : "False");
 	} else {
-		buf_puts(&w->b, "[");
+		buf_puts(&w->text, "[");
 		for JSON_EACH(e, v) {
-			buf_puts(&w->b, comma);
+			buf_puts(&w->text, comma);
 			put_value(w, e);
 			comma = ", ";
 		}
-		buf_puts(&w->b, "]");
+		buf_puts(&w->text, "]");
 	}
 }
 
@@ -65,9 +65,9 @@ put_argument(Writer *w, const Json *arg)
 
 	w->floats = v && (!strncmp(json_key(v), "as_float", 8) || !strcmp(json_key(v), "as_complex"));
 	if (!v || !strcmp(json_key(v), "as_none"))
-		buf_puts(&w->b, "None");
+		buf_puts(&w->text, "None");
 	else if (!strcmp(json_key(v), "as_graph"))
-		buf_puts(&w->b, json_text_or(&w->p->doc, v, "name", "graph"));
+		buf_puts(&w->text, json_text_or(&w->exported->doc, v, "name", "graph"));
 	else
 		put_value(w, v);
 }
@@ -80,9 +80,9 @@ put_arguments(Writer *w, const Json *args, bool named)
 	for JSON_EACH(a, args) {
 		const Json *name = named ? json_get(a, "name") : NULL, *kind = json_get(a, "kind");
 
-		buf_puts(&w->b, comma);
-		if (name && kind && json_is_number(kind) && json_int(&w->p->doc, kind, "kind") == 2)
-			buf_printf(&w->b, "%s=", json_text_of(&w->p->doc, name, "name"));
+		buf_puts(&w->text, comma);
+		if (name && kind && json_is_number(kind) && json_int(&w->exported->doc, kind, "kind") == 2)
+			buf_printf(&w->text, "%s=", json_text_of(&w->exported->doc, name, "name"));
 		put_argument(w, named ? json_get(a, "arg") : a);
 		comma = ", ";
 	}
@@ -92,17 +92,17 @@ static void
 indent(Writer *w)
 {
 	for (int i = 0; i < w->depth; i++)
-		buf_puts(&w->b, "  ");
+		buf_puts(&w->text, "  ");
 }
 
 /* Ends a line. Replaces control characters in it, such as newlines in names of the archive, by blanks. */
 static void
 end_line(Writer *w, int64_t from)
 {
-	for (int64_t i = from; i < w->b.n; i++)
-		if ((unsigned char)w->b.at[i] < ' ')
-			w->b.at[i] = ' ';
-	buf_puts(&w->b, "\n");
+	for (int64_t i = from; i < w->text.n; i++)
+		if ((unsigned char)w->text.at[i] < ' ')
+			w->text.at[i] = ' ';
+	buf_puts(&w->text, "\n");
 }
 
 static void put_graph(Writer *, const char *name, const Json *graph);
@@ -118,52 +118,52 @@ put_node(Writer *w, const Json *node)
 		const Json *sub = json_get(json_get(a, "arg"), "as_graph");
 
 		if (sub && json_get(sub, "graph"))
-			put_graph(w, json_text_or(&w->p->doc, sub, "name", "graph"), json_get(sub, "graph"));
+			put_graph(w, json_text_or(&w->exported->doc, sub, "name", "graph"), json_get(sub, "graph"));
 	}
-	from = w->b.n;
+	from = w->text.n;
 	indent(w);
-	line.beg = (uint32_t)w->b.n;
+	line.beg = (uint32_t)w->text.n;
 	put_arguments(w, outputs, false);
-	buf_printf(&w->b, "%s%s(", json_count(outputs) ? " = " : "", json_text(&w->p->doc, node, "target"));
+	buf_printf(&w->text, "%s%s(", json_count(outputs) ? " = " : "", json_text(&w->exported->doc, node, "target"));
 	put_arguments(w, inputs, true);
-	buf_puts(&w->b, ")");
-	line.end = (uint32_t)w->b.n;
+	buf_puts(&w->text, ")");
+	line.end = (uint32_t)w->text.n;
 	end_line(w, from);
-	vec_push(w->p->cx->arena, &w->p->line, line);
-	*ptrmap_at(w->p->cx->arena, &w->p->lines, node) = w->p->line.n;
+	vec_push(w->exported->cx->arena, &w->exported->line, line);
+	*ptrmap_at(w->exported->cx->arena, &w->exported->lines, node) = w->exported->line.n;
 }
 
 static void
 put_graph(Writer *w, const char *name, const Json *graph)
 {
 	enum { TEXT_MAX = 1 << 30 };
-	int64_t from = w->b.n;
+	int64_t from = w->text.n;
 
-	cx_enter(w->p->cx, (Range){ 0 });
+	cx_enter(w->exported->cx, (Range){ 0 });
 	indent(w);
-	buf_printf(&w->b, "def %s(", name);
+	buf_printf(&w->text, "def %s(", name);
 	put_arguments(w, json_get(graph, "inputs"), false);
-	buf_puts(&w->b, "):");
+	buf_puts(&w->text, "):");
 	end_line(w, from);
 	w->depth++;
 	for JSON_EACH(n, json_get(graph, "nodes")) {
 		put_node(w, n);
-		if (w->b.n > TEXT_MAX)
-			json_bad(&w->p->doc, "is too large");
+		if (w->text.n > TEXT_MAX)
+			json_bad(&w->exported->doc, "is too large");
 	}
-	from = w->b.n;
+	from = w->text.n;
 	indent(w);
-	buf_puts(&w->b, "return (");
+	buf_puts(&w->text, "return (");
 	put_arguments(w, json_get(graph, "outputs"), false);
-	buf_puts(&w->b, ")");
+	buf_puts(&w->text, ")");
 	end_line(w, from);
 	w->depth--;
-	cx_leave(w->p->cx);
+	cx_leave(w->exported->cx);
 }
 
 /* ---- Python's lines ------------------------------------------------------------------------------------------- */
 
-typedef struct Lines { SourceMap map; Exported *p; } Lines;
+typedef struct Lines { SourceMap map; Exported *exported; } Lines;
 
 /* Returns the source of the last `File "a.py", line 3, in f` of a stack trace, with the source line after it. Null if
  * there is none. */
@@ -193,7 +193,7 @@ original_of(Exported *p, const Json *node)
 static bool
 find_python_line(SourceMap *map, uint32_t offset, Range *original)
 {
-	Exported *p = ((Lines *)map)->p;
+	Exported *p = ((Lines *)map)->exported;
 	int lo = 0, hi = p->line.n;
 	Line *l;
 
@@ -219,14 +219,14 @@ find_python_line(SourceMap *map, uint32_t offset, Range *original)
 void
 text_write(Exported *p)
 {
-	Writer w = { .p = p };
+	Writer w = { .exported = p };
 	Lines *lines = new(p->cx->arena, Lines, 1);
 
 	put_graph(&w, p->name, p->graph);
-	*lines = (Lines){ .map.find = find_python_line, .p = p };
+	*lines = (Lines){ .map.find = find_python_line, .exported = p };
 	p->text = new(p->cx->arena, Source, 1);
-	*p->text = (Source){ .n = w.b.n, .name = p->doc.name, .line = 1, .map = &lines->map, .arena = p->cx->arena };
-	p->text->text = arena_text(p->cx->arena, &w.b);
+	*p->text = (Source){ .n = w.text.n, .name = p->doc.name, .line = 1, .map = &lines->map, .arena = p->cx->arena };
+	p->text->text = arena_text(p->cx->arena, &w.text);
 }
 
 Range

@@ -187,7 +187,7 @@ raw_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
 
 /* ---- by name ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Pickled { Payloads *p; const char *member; IValue v; } Pickled;
+typedef struct Pickled { Payloads *payloads; const char *member; IValue v; } Pickled;
 
 static void
 read_pickled(Cx *cx, void *arg)
@@ -195,7 +195,7 @@ read_pickled(Cx *cx, void *arg)
 	Pickled *o = arg;
 
 	(void)cx;
-	o->v = archive_parts(archive_nested(o->p->archive, o->member), o->p->rt);
+	o->v = archive_parts(archive_nested(o->payloads->archive, o->member), o->payloads->rt);
 }
 
 /* Reads a tensor, or a dict of the tensors in an object of a Python class. Errors end with the weight's name. */

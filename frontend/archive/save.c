@@ -15,8 +15,8 @@
 
 typedef struct Save {
 	Cx       *cx;
-	Module   *m;
-	const SaveOptions *o;
+	Module   *module;
+	const SaveOptions *options;
 	PyNeeds  *needs;
 	Map       wanted;        /* Names of the functions to write. */
 	Map       files;         /* Buf, by prefix. */
@@ -38,7 +38,7 @@ keeps_attribute(void *arg, const RtClass *c, const char *name)
 {
 	Save *s = arg;
 
-	return s->o->whole || !c->info || !c->info->module || !strcmp(name, "training") ||
+	return s->options->whole || !c->info || !c->info->module || !strcmp(name, "training") ||
 	       map_get(&s->needs->attributes, py_attribute_key(s->cx, c->type, name));
 }
 
@@ -82,9 +82,10 @@ is_hook(const ClassInfo *info, const char *method)
 static Function *
 hooked_entry(Save *s)
 {
-	for (int i = 0; i < s->o->nentry; i++)
-		if (class_method(class_info(s->m->type), last_part(s->o->entry[i]->name)) != s->o->entry[i])
-			return s->o->entry[i];
+	for (int i = 0; i < s->options->nentry; i++)
+		if (class_method(class_info(s->module->type), last_part(s->options->entry[i]->name)) !=
+		    s->options->entry[i])
+			return s->options->entry[i];
 	return NULL;
 }
 
@@ -95,8 +96,8 @@ keeps_hooks(Save *s, const ClassInfo *info)
 {
 	const Function *forward = class_method(info, "forward");
 
-	return s->o->whole ||
-	       (info->type == s->m->type && hooked_entry(s) && forward && map_get(&s->wanted, forward->name));
+	return s->options->whole ||
+	       (info->type == s->module->type && hooked_entry(s) && forward && map_get(&s->wanted, forward->name));
 }
 
 static bool
@@ -106,7 +107,7 @@ wants_method(Save *s, const ClassInfo *info, const Function *fn)
 
 	if (restores_itself(info, name))
 		return false;
-	return s->o->whole || info->interface || map_get(&s->wanted, fn->name) || called_by_name(s, info, name) ||
+	return s->options->whole || info->interface || map_get(&s->wanted, fn->name) || called_by_name(s, info, name) ||
 	       (keeps_hooks(s, info) && is_hook(info, name));
 }
 
@@ -121,7 +122,7 @@ want(Save *s, Function *fn)
 	if (fn->self && fn->self->kind == TYPE_INTERFACE)
 		py_function(s->needs, fn->schema, NULL, "stub", 0, &nowhere);
 	else
-		py_function(s->needs, fn->schema, s->o->graph(s->cx, fn), "method", 0, &nowhere);
+		py_function(s->needs, fn->schema, s->options->graph(s->cx, fn), "method", 0, &nowhere);
 	buf_free(&nowhere);
 }
 
@@ -166,12 +167,12 @@ find_needs(Save *s)
 {
 	int before = -1, now = 0;
 
-	py_type(s->needs, s->m->type);
-	for (int i = 0; i < s->o->nentry; i++)
-		want(s, s->o->entry[i]);
+	py_type(s->needs, s->module->type);
+	for (int i = 0; i < s->options->nentry; i++)
+		want(s, s->options->entry[i]);
 	for (; before != now;
 	     before = now, now = s->needs->types.n + s->needs->functions.n + s->needs->attributes.n + s->wanted.n) {
-		note_objects(s, s->m->self);
+		note_objects(s, s->module->self);
 		for (int i = 0; i < s->needs->functions.n; i++)
 			want(s, s->needs->functions.at[i]);
 		for (int i = 0; i < s->needs->types.n; i++)
@@ -247,7 +248,7 @@ print_method(Save *s, Function *fn, const char *name, int indent, Buf *out)
 {
 	const bool bodiless = fn->self && fn->self->kind == TYPE_INTERFACE;
 
-	py_function(s->needs, fn->schema, bodiless ? NULL : s->o->graph(s->cx, fn), name, indent, out);
+	py_function(s->needs, fn->schema, bodiless ? NULL : s->options->graph(s->cx, fn), name, indent, out);
 }
 
 static void
@@ -256,7 +257,7 @@ print_methods(Save *s, const ClassInfo *info, Buf *out)
 	for (int i = 0; i < info->methods.n; i++)
 		if (map_get(&s->wanted, info->methods.at[i]->name))
 			print_method(s, info->methods.at[i], last_part(info->methods.at[i]->name), 2, out);
-	if (info->type == s->m->type && hooked_entry(s) && !keeps_hooks(s, info))
+	if (info->type == s->module->type && hooked_entry(s) && !keeps_hooks(s, info))
 		print_method(s, hooked_entry(s), "forward", 2, out);
 }
 
@@ -279,7 +280,7 @@ print_class(Save *s, const Type *t, Buf *out)
 	if (info->hooks.n && keeps_hooks(s, info))
 		print_names(out, "__forward_hooks__", info->hooks.at, info->hooks.n);
 	for (int i = 0; i < info->attrs.n; i++)
-		if (s->o->whole ? true
+		if (s->options->whole ? true
 				: !info->attrs.at[i].is_constant && keeps_attribute(s, t->cls, info->attrs.at[i].name))
 			print_attribute(s, &info->attrs.at[i], &annotations, out);
 	print_methods(s, info, out);
@@ -291,7 +292,7 @@ static void
 print_named_tuple(Save *s, const Type *t, Buf *out)
 {
 	const IValue *deflt;
-	const int ndefault = unit_field_defaults(s->m->unit, t, &deflt);
+	const int ndefault = unit_field_defaults(s->module->unit, t, &deflt);
 
 	buf_printf(out, "class %s(NamedTuple):\n", last_part(t->name));
 	for (int i = 0; i < t->n; i++) {
@@ -393,11 +394,11 @@ static void
 copy_extra(Save *s)
 {
 	const char *const *names;
-	const int n = s->m->archive ? archive_names(s->m->archive, &names) : 0;
+	const int n = s->module->archive ? archive_names(s->module->archive, &names) : 0;
 
 	for (int i = 0; i < n; i++)
 		if (archive_extra(names[i])) {
-			const Record r = archive_record(s->m->archive, names[i]);
+			const Record r = archive_record(s->module->archive, names[i]);
 
 			add_member(s, names[i], r.data, r.n);
 		}
@@ -416,7 +417,7 @@ root_of(Cx *cx, const char *path)
 void
 module_save(Cx *cx, Module *m, const SaveOptions *o, const char *path)
 {
-	Save s = { .cx = cx, .m = m, .o = o, .needs = py_needs(cx), .wanted.arena = cx->arena,
+	Save s = { .cx = cx, .module = m, .options = o, .needs = py_needs(cx), .wanted.arena = cx->arena,
 		.files.arena = cx->arena };
 
 	find_needs(&s);

@@ -425,7 +425,7 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 /* A zip source that writes to an open file. If libzip had a path, it would create a temporary file with a random name
  * beside it. To make the name it starts libcrypto, which crashes when memory is exhausted. */
 typedef struct Sink {
-	FILE *f;
+	FILE *file;
 	int64_t at, n;          /* Position and size. */
 	zip_error_t error;
 } Sink;
@@ -440,7 +440,7 @@ sink_failed(Sink *s)
 static zip_int64_t
 sink_write(Sink *s, const void *data, zip_uint64_t n)
 {
-	if (fwrite(data, 1, (size_t)n, s->f) != n)
+	if (fwrite(data, 1, (size_t)n, s->file) != n)
 		return sink_failed(s);
 	s->at += (int64_t)n;
 	s->n = s->at > s->n ? s->at : s->n;
@@ -455,7 +455,7 @@ sink_seek(Sink *s, void *data, zip_uint64_t n)
 
 	if (to < 0)
 		return -1;
-	if (fseek(s->f, (long)to, SEEK_SET))
+	if (fseek(s->file, (long)to, SEEK_SET))
 		return sink_failed(s);
 	s->at = to;
 	return 0;
@@ -479,7 +479,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 	case ZIP_SOURCE_TELL_WRITE:
 		return s->at;
 	case ZIP_SOURCE_COMMIT_WRITE:
-		return fflush(s->f) ? sink_failed(s) : 0;
+		return fflush(s->file) ? sink_failed(s) : 0;
 	case ZIP_SOURCE_ERROR:
 		return zip_error_to_data(&s->error, data, n);
 	case ZIP_SOURCE_BEGIN_WRITE:
@@ -498,7 +498,7 @@ sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 static const char *
 write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
 {
-	Sink s = { .f = f };
+	Sink s = { .file = f };
 	const char *said = NULL;
 	zip_source_t *to;
 	zip_error_t why;

@@ -12,7 +12,7 @@
 
 typedef struct Walk {
 	Cx     *cx;
-	Active *a;
+	Active *active;
 	bool   *useful;
 	bool    grew;
 	bool    off;             /* whether gradients are disabled (no_grad) */
@@ -138,7 +138,7 @@ down_blocks(Walk *w, Node *n)
 static void
 down_nested(Walk *w, Node *n)
 {
-	bool *set = w->a->depends;
+	bool *set = w->active->depends;
 	const bool loop = node_is(n, prim_Loop);
 
 	for (int i = 0; loop && i < n->nout; i++) {
@@ -158,7 +158,7 @@ down_writes(Walk *w, const Node *n)
 {
 	for (int i = 0; i < n->nin; i++)
 		if (node_writes_input(n, i))
-			mark(w, w->a->depends, n->in[i]);
+			mark(w, w->active->depends, n->in[i]);
 }
 
 static void
@@ -171,9 +171,9 @@ down_node(Walk *w, Node *n)
 		return;
 	}
 	for (int i = 0; i < n->nin && !is_silent(w, n); i++)
-		any |= w->a->depends[n->in[i]->id] && active_passes(w->cx, n, i);
+		any |= w->active->depends[n->in[i]->id] && active_passes(w->cx, n, i);
 	for (int i = 0; i < n->nout && any; i++)
-		mark(w, w->a->depends, n->out[i]);
+		mark(w, w->active->depends, n->out[i]);
 	if (any)
 		down_writes(w, n);
 }
@@ -184,7 +184,7 @@ down_block(Walk *w, Block *b)
 	cx_enter(w->cx, (Range){ 0 });
 	for NODES(n, b) {
 		follow_mode(w, n);
-		w->a->silent[n->id] = is_silent(w, n);
+		w->active->silent[n->id] = is_silent(w, n);
 		down_node(w, n);
 	}
 	cx_leave(w->cx);
@@ -236,7 +236,7 @@ up_block(Walk *w, Block *b)
 		for (int i = 0; i < n->nout; i++)
 			any |= w->useful[n->out[i]->id];
 		any |= writes_useful(w, n);
-		for (int i = 0; i < n->nin && any && !w->a->silent[n->id]; i++)
+		for (int i = 0; i < n->nin && any && !w->active->silent[n->id]; i++)
 			if (active_passes(w->cx, n, i))
 				mark(w, w->useful, n->in[i]);
 	}
@@ -277,19 +277,20 @@ mark_elements(Walk *w, bool *set, const Value *list)
 Active *
 active_from(Cx *cx, Graph *g, Value *const *from, int n, Arena *memory)
 {
-	Walk w = { .cx = cx, .a = active_new(g, memory), .outside = new(memory, bool, g->nvalue) };
+	Walk w = { .cx = cx, .active = active_new(g, memory), .outside = new(memory, bool, g->nvalue) };
 
 	for (int i = 0; i < n; i++)
-		mark(&w, w.a->depends, from[i]);
+		mark(&w, w.active->depends, from[i]);
 	down(&w, g);
-	return w.a;
+	return w.active;
 }
 
 Active *
 active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
 {
 	Active *a = active_new(g, memory);
-	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue), .outside = new(memory, bool, g->nvalue) };
+	Walk w = { .cx = cx, .active = a, .useful = new(memory, bool, g->nvalue),
+		   .outside = new(memory, bool, g->nvalue) };
 
 	for (int i = 0; i < d->inputs.n && !d->call; i++)
 		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);

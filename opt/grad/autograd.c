@@ -16,8 +16,8 @@
 #include <string.h>
 
 typedef struct Calls {
-	Pass  *p;
-	Graph *g;
+	Pass  *pass;
+	Graph *graph;
 	Values leaves;           /* values that require a gradient and that no operator computes */
 	Vec(Node *) refused;     /* calls that are not replaced, and raise when they run */
 	bool   changed;
@@ -35,12 +35,12 @@ has_calls(const Graph *g)
 static Value *
 read_first(Calls *c, Value *v)
 {
-	Map values = { .arena = c->p->cx->arena };
+	Map values = { .arena = c->pass->cx->arena };
 
-	if (v->node == c->g->top->param)
+	if (v->node == c->graph->top->param)
 		return v;
 	graph_set_cloned(&values, v->node->in[0], read_first(c, v->node->in[0]));
-	return graph_insert(c->g, node_clone(c->g, v->node, &values))->out[0];
+	return graph_insert(c->graph, node_clone(c->graph, v->node, &values))->out[0];
 }
 
 /* Replaces all reads of a parameter by one prim::leaf at the top, which no pass folds.  The read itself stays: freeze
@@ -53,15 +53,16 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 	Value *v;
 
 	if (!node_is(n, prim_GetAttr) || n->out[0]->type->kind != TYPE_TENSOR ||
-	    !freeze_resolves(c->p, c->g, n->out[0], &x) || x.tag != RT_TENSOR || !(x.u.t->flags & RT_PARAMETER) ||
+	    !freeze_resolves(c->pass, c->graph, n->out[0], &x) || x.tag != RT_TENSOR ||
+	    !(x.u.t->flags & RT_PARAMETER) ||
 	    !(x.u.t->flags & RT_REQUIRES_GRAD))
 		return;
-	key = arena_printf(c->p->cx->arena, "%p", (void *)x.u.t);
+	key = arena_printf(c->pass->cx->arena, "%p", (void *)x.u.t);
 	v = map_get(kept, key);
 	if (!v) {
-		graph_set_insert_before(c->g, c->g->top->ret->next);
+		graph_set_insert_before(c->graph, c->graph->top->ret->next);
 		v = read_first(c, n->out[0]);
-		v = back_emit_row(c->g, "prim_leaf", n->at, 1, &v);
+		v = back_emit_row(c->graph, "prim_leaf", n->at, 1, &v);
 		map_put(kept, key, v);
 	}
 	value_replace_uses(n->out[0], v);
@@ -72,7 +73,7 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 bool
 autograd_keeps(Pass *p, Graph *g)
 {
-	Calls c = { .p = p, .g = g };
+	Calls c = { .pass = p, .graph = g };
 	Map kept = { .arena = p->cx->arena };
 
 	if (has_calls(g) || questions_any(g->top))
@@ -84,7 +85,7 @@ autograd_keeps(Pass *p, Graph *g)
 static void
 free_parameters(Calls *c)
 {
-	for NODES(n, c->g->top)
+	for NODES(n, c->graph->top)
 		if (node_is(n, prim_leaf)) {
 			value_replace_uses(n->out[0], n->in[0]);
 			node_destroy(n);
@@ -100,7 +101,7 @@ take_mark(Calls *c, Node *n)
 
 	if (!value_int(n->in[1], &on) || !on)
 		return;
-	vec_push(c->p->cx->arena, &c->leaves, n->in[0]);
+	vec_push(c->pass->cx->arena, &c->leaves, n->in[0]);
 	value_replace_uses(n->out[0], n->in[0]);
 	node_destroy(n);
 	c->changed = true;
@@ -113,7 +114,7 @@ find_leaves(Calls *c, Block *b)
 		if (node_is(n, aten_requires_grad_))
 			take_mark(c, n);
 		else if (node_is(n, prim_leaf))
-			vec_push(c->p->cx->arena, &c->leaves, n->out[0]);
+			vec_push(c->pass->cx->arena, &c->leaves, n->out[0]);
 }
 
 /* ---- a call -------------------------------------------------------------------------------------------------- */
@@ -157,10 +158,10 @@ raise_before(Calls *c, Node *n, const char *text)
 {
 	Value *in[2];
 
-	graph_set_insert_before(c->g, n);
-	in[0] = graph_constant(c->g, value_str(c->p->cx, text, -1), n->at);
-	in[1] = graph_constant(c->g, value_str(c->p->cx, "RuntimeError", -1), n->at);
-	graph_emit(c->g, "prim::RaiseException", n->at, 2, in, 0);
+	graph_set_insert_before(c->graph, n);
+	in[0] = graph_constant(c->graph, value_str(c->pass->cx, text, -1), n->at);
+	in[1] = graph_constant(c->graph, value_str(c->pass->cx, "RuntimeError", -1), n->at);
+	graph_emit(c->graph, "prim::RaiseException", n->at, 2, in, 0);
 }
 
 /* Seeds output i of the call with the gradient in the call's arguments.  Without one, a scalar output is seeded with
@@ -202,7 +203,7 @@ result_of(Calls *c, Back *b, Node *call, Value *v)
 			     "allow_unused=True if this is the desired behavior.");
 	back_at_end(b);
 	if (!g)
-		return back_none(c->g, &rt_type_tensor, call->at);
+		return back_none(c->graph, &rt_type_tensor, call->at);
 	return create || !back_is_definite(g) ? g : back_row1(b, "detach", call->at, g);
 }
 
@@ -210,12 +211,12 @@ static void
 put_results(Calls *c, Back *b, Node *call)
 {
 	const Value *from = call->in[1];
-	Value **v = new(c->p->scratch, Value *, from->node->nin + 1), *list;
+	Value **v = new(c->pass->scratch, Value *, from->node->nin + 1), *list;
 
 	for (int i = 0; i < from->node->nin; i++)
 		v[i] = result_of(c, b, call, from->node->in[i]);
 	back_at_end(b);
-	list = back_emit_list(c->g, v, from->node->nin, type_optional(c->p->cx, &rt_type_tensor), call->at);
+	list = back_emit_list(c->graph, v, from->node->nin, type_optional(c->pass->cx, &rt_type_tensor), call->at);
 	list->type = call->out[0]->type;
 	value_replace_uses(call->out[0], list);
 	node_destroy(call);
@@ -232,14 +233,14 @@ check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 
 	for (int i = 0; i < from->nin; i++)
 		if (!node_in_block(from->in[i]->node, body))
-			vec_push(c->p->cx->arena, &outer, from->in[i]);
-	a = active_from(c->p->cx, c->g, outer.at, outer.n, c->p->scratch);
+			vec_push(c->pass->cx->arena, &outer, from->in[i]);
+	a = active_from(c->pass->cx, c->graph, outer.at, outer.n, c->pass->scratch);
 	for (int k = 0; k < loop->nout; k++) {
 		const Value *v = body->param->out[1 + k];
 
 		if ((back_adjoint(top, v) || v->type->kind != TYPE_TENSOR) &&
 		    (a->depends[loop->in[2 + k]->id] || a->depends[body->ret->in[1 + k]->id]))
-			fail_lacks(c->p->cx, call->at,
+			fail_lacks(c->pass->cx, call->at,
 				   "torch.autograd.grad through earlier trips of the loop that it is in");
 	}
 }
@@ -249,12 +250,12 @@ check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 static void
 differentiate(Calls *c, Node *call)
 {
-	const struct Gradient *before = c->p->fn->gradient;
+	const struct Gradient *before = c->pass->fn->gradient;
 	Gradient d = { .call = call };
-	Auto a = { .p = c->p, .cx = c->p->cx, .g = c->g, .pruned = { .arena = c->p->cx->arena } };
+	Auto a = { .p = c->pass, .cx = c->pass->cx, .g = c->graph, .pruned = { .arena = c->pass->cx->arena } };
 	Back top;
 
-	c->p->fn->gradient = &d;
+	c->pass->fn->gradient = &d;
 	if (back_begin(&a, &top)) {
 		for (int i = 0; i < call->in[0]->node->nin; i++)
 			seed_output(&top, call, i);
@@ -267,20 +268,20 @@ differentiate(Calls *c, Node *call)
 		}
 		put_results(c, &top, call);
 	}
-	c->p->fn->gradient = before;
-	ops_compile_bodies(c->p->cx, c->g);
-	pass_lost_alias(c->p);
+	c->pass->fn->gradient = before;
+	ops_compile_bodies(c->pass->cx, c->graph);
+	pass_lost_alias(c->pass);
 }
 
 /* Can the call be differentiated?  If not, it stays in the graph and raises when it runs. */
 static bool
 is_meant(Calls *c, Node *call)
 {
-	const Active *a = active_from(c->p->cx, c->g, c->leaves.at, c->leaves.n, c->p->scratch);
-	const AliasDb *db = alias_db(c->g, c->p->scratch);
+	const Active *a = active_from(c->pass->cx, c->graph, c->leaves.at, c->leaves.n, c->pass->scratch);
+	const AliasDb *db = alias_db(c->graph, c->pass->scratch);
 
 	if (!is_list_of(call->in[0], db) || !is_list_of(call->in[1], db))
-		fail_lacks(c->p->cx, call->at, "torch.autograd.grad of lists that are not made where it is called");
+		fail_lacks(c->pass->cx, call->at, "torch.autograd.grad of lists that are not made where it is called");
 	if (!any_depends(a, call->in[0]))
 		return false;
 	for (int i = 0; i < call->in[1]->node->nin; i++)
@@ -296,7 +297,7 @@ is_meant(Calls *c, Node *call)
 /* State for y.backward(), which adds to the .grad of leaves that the method may read: the gradient of each such leaf so
  * far. */
 typedef struct Grads {
-	Calls *c;
+	Calls *calls;
 	Values so_far;           /* Sum of gradients of each leaf, by index in c->leaves.  Null if there is none. */
 	bool  *read;             /* whether the leaf's .grad is read anywhere, by index in c->leaves */
 	bool   any;
@@ -315,20 +316,20 @@ static void
 find_reads(Grads *s, const Block *b)
 {
 	for ALL_NODES(n, b)
-		if (node_is(n, prim_grad) && leaf_at(s->c, n->in[0]) >= 0)
-			s->read[leaf_at(s->c, n->in[0])] = s->any = true;
+		if (node_is(n, prim_grad) && leaf_at(s->calls, n->in[0]) >= 0)
+			s->read[leaf_at(s->calls, n->in[0])] = s->any = true;
 }
 
 /* Replaces a read of x.grad by the gradient so far, as a Tensor that may be undefined. */
 static void
 answer_read(Grads *s, Node *n)
 {
-	const int i = leaf_at(s->c, n->in[0]);
+	const int i = leaf_at(s->calls, n->in[0]);
 
 	if (i < 0 || !s->so_far.at[i])
 		return;
-	graph_set_insert_before(s->c->g, n);
-	value_replace_uses(n->out[0], back_cast_to(s->c->g, s->so_far.at[i], &rt_type_tensor, n->at));
+	graph_set_insert_before(s->calls->graph, n);
+	value_replace_uses(n->out[0], back_cast_to(s->calls->graph, s->so_far.at[i], &rt_type_tensor, n->at));
 	node_destroy(n);
 }
 
@@ -344,16 +345,16 @@ as_list(Graph *g, Value *v, const Type *elem, Range at)
 static void
 put_grad(Grads *s, Node *n)
 {
-	Graph *g = s->c->g;
+	Graph *g = s->calls->graph;
 	Cx *cx = g->cx;
 	const Type *optional = type_optional(cx, &rt_type_tensor);
 	Values by = { 0 };
 	Value *in[6];
 	Node *parts;
 
-	for (int i = 0; i < s->c->leaves.n; i++)
+	for (int i = 0; i < s->calls->leaves.n; i++)
 		if (s->read[i])
-			vec_push(cx->arena, &by, s->c->leaves.at[i]);
+			vec_push(cx->arena, &by, s->calls->leaves.at[i]);
 	graph_set_insert_before(g, n);
 	in[0] = as_list(g, n->in[0], &rt_type_tensor, n->at);
 	in[1] = back_emit_list(g, by.at, by.n, &rt_type_tensor, n->at);
@@ -363,7 +364,7 @@ put_grad(Grads *s, Node *n)
 	in[5] = graph_constant(g, rt_bool(true), n->at);
 	in[0] = back_emit_row(g, "grad", n->at, 6, in);
 	parts = graph_emit(g, "prim::ListUnpack", n->at, 1, in, by.n);
-	for (int i = 0, k = 0; i < s->c->leaves.n; i++) {
+	for (int i = 0, k = 0; i < s->calls->leaves.n; i++) {
 		Value **have = &s->so_far.at[i];
 
 		if (!s->read[i])
@@ -382,15 +383,17 @@ take_backward(Grads *s, const Active *a, Node *n)
 	const bool list = of->type->kind == TYPE_LIST;
 
 	if (list && !node_is(of->node, prim_ListConstruct))
-		fail_lacks(s->c->p->cx, n->at, "torch.autograd.backward of a list that is not made where it is called");
+		fail_lacks(s->calls->pass->cx, n->at,
+			   "torch.autograd.backward of a list that is not made where it is called");
 	if (list ? !any_depends(a, of) : !a->depends[of->id])
 		return;
-	if (s->any && n->block != s->c->g->top)
-		fail_lacks(s->c->p->cx, n->at, "torch.autograd.backward in a branch or loop, where .grad is read");
+	if (s->any && n->block != s->calls->graph->top)
+		fail_lacks(s->calls->pass->cx, n->at,
+			   "torch.autograd.backward in a branch or loop, where .grad is read");
 	if (s->any)
 		put_grad(s, n);
 	node_destroy(n);
-	s->c->changed = true;
+	s->calls->changed = true;
 }
 
 static void
@@ -409,12 +412,13 @@ walk_backward(Grads *s, const Active *a, Block *b)
 static void
 backward_to_grad(Calls *c)
 {
-	Grads s = { .c = c, .read = new(c->p->scratch, bool, c->leaves.n + 1) };
+	Grads s = { .calls = c, .read = new(c->pass->scratch, bool, c->leaves.n + 1) };
 
 	for (int i = 0; i < c->leaves.n; i++)
-		vec_push(c->p->cx->arena, &s.so_far, NULL);
-	find_reads(&s, c->g->top);
-	walk_backward(&s, active_from(c->p->cx, c->g, c->leaves.at, c->leaves.n, c->p->scratch), c->g->top);
+		vec_push(c->pass->cx->arena, &s.so_far, NULL);
+	find_reads(&s, c->graph->top);
+	walk_backward(&s, active_from(c->pass->cx, c->graph, c->leaves.at, c->leaves.n, c->pass->scratch),
+		      c->graph->top);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------------------------ */
@@ -422,7 +426,7 @@ backward_to_grad(Calls *c)
 bool
 autograd(Pass *p, Graph *g)
 {
-	Calls c = { .p = p, .g = g };
+	Calls c = { .pass = p, .graph = g };
 	const Gradient *d = p->fn ? p->fn->gradient : NULL;
 	Node *call;
 

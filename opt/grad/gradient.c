@@ -15,7 +15,7 @@
 
 typedef struct Making {
 	Cx       *cx;
-	Gradient *d;
+	Gradient *gradient;
 	Function *fn;              /* the new function */
 	Vec(Arg)  args;
 	Map       seen;            /* addresses of parameters that were found already */
@@ -75,7 +75,7 @@ lift_parameter(Making *m, const char *name, RtTensor *t)
 	const char *key = find_argument(m, name) >= 0 ? arena_printf(m->cx->arena, "self.%s", name) : name;
 	GradientInput in = { key, m->args.n, t };
 
-	vec_push(m->cx->arena, &m->d->inputs, in);
+	vec_push(m->cx->arena, &m->gradient->inputs, in);
 	add_input(m, key, &rt_type_tensor, rt_retain(rt_of(t)));
 }
 
@@ -97,7 +97,7 @@ typedef struct Wanted { const char *name; bool found; } Wanted;
 static void
 lift_if_called(Making *m, const char *name, RtTensor *t)
 {
-	Wanted *w = (Wanted *)m->d->wanted;
+	Wanted *w = (Wanted *)m->gradient->wanted;
 
 	if (strcmp(w->name, name) && (strncmp(w->name, "self.", 5) || strcmp(w->name + 5, name)))
 		return;
@@ -113,14 +113,14 @@ want(Making *m, const char *name, IValue self)
 	GradientInput in = { name, at, NULL };
 
 	if (at >= 0 && strncmp(name, "self.", 5)) {
-		vec_push(m->cx->arena, &m->d->inputs, in);
+		vec_push(m->cx->arena, &m->gradient->inputs, in);
 		return;
 	}
 	m->seen = (Map){ .arena = m->cx->arena };
-	m->d->wanted = &w;
+	m->gradient->wanted = &w;
 	if (self.tag == RT_OBJECT)
 		each_parameter(m, self.u.obj, "", lift_if_called);
-	m->d->wanted = NULL;
+	m->gradient->wanted = NULL;
 	if (!w.found)
 		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad: %s has no argument and no parameter '%s'",
 			    m->fn->name, name);
@@ -165,14 +165,14 @@ add_loss(Making *m, const char *loss)
 	args[1].v = graph_add_input(g, &rt_type_tensor, sym(m->cx, "target"));
 	vec_push(m->cx->arena, &m->args, target);
 	graph_set_insert_end(g, g->top);
-	m->d->loss = emit_builtin(g, op, g->top->ret->at, args, 2, 0)->type != NULL;
+	m->gradient->loss = emit_builtin(g, op, g->top->ret->at, args, 2, 0)->type != NULL;
 	block_add_output(g->top, g->at_node->prev->out[0]);
 }
 
 static const Type *
 result_type(Making *m, const Type *out)
 {
-	const int n = m->d->inputs.n;
+	const int n = m->gradient->inputs.n;
 	const Type **grads = new(m->cx->arena, const Type *, n + 1), *parts[3],
 		*optional = type_optional(m->cx, &rt_type_tensor);
 
@@ -212,7 +212,7 @@ want_all(Making *m, const char *names, IValue self)
 		else
 			want(m, name, self);
 	}
-	if (!m->d->inputs.n)
+	if (!m->gradient->inputs.n)
 		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has no tensor to differentiate by", names,
 			    m->fn->name);
 }
@@ -221,7 +221,7 @@ Function *
 gradient_function(Cx *cx, Function *fn, IValue self, const char *names, const char *loss)
 {
 	Gradient *d = new(cx->arena, Gradient, 1);
-	Making m = { .cx = cx, .d = d };
+	Making m = { .cx = cx, .gradient = d };
 	Schema *s = new(cx->arena, Schema, 1);
 	const Type *out;
 

@@ -15,7 +15,7 @@
 
 typedef struct Questions {
 	Cx      *cx;
-	Graph   *g;
+	Graph   *graph;
 	Arena   *memory;         /* scratch memory of the pass */
 	AliasDb *alias;
 	Active  *active;         /* .depends: may require a gradient */
@@ -202,7 +202,7 @@ is_sure_written(Questions *q, const Value *v, const Node *at)
 	if (v->type->kind != TYPE_TENSOR || !alias_has_writers(q->alias, v))
 		return false;
 	base = base_of(q, v);
-	for ALL_NODES(n, q->g->top)
+	for ALL_NODES(n, q->graph->top)
 		if (!n->nsub && n != at && n != v->node && writes_base(q, n, base) && node_is_before(n, at) &&
 		    node_in_block(at, n->block) && is_sure_result(q, n))
 			return true;
@@ -288,7 +288,7 @@ find_sure(Questions *q)
 {
 	for (int i = 0; i < q->active->nvalue; i++)
 		q->sure[i] = true;
-	while (drop_block(q, q->g->top))
+	while (drop_block(q, q->graph->top))
 		;
 }
 
@@ -299,8 +299,8 @@ static Value *flag_of(Questions *q, Value *v, const Node *at);
 static Value *
 constant(Questions *q, bool yes, const Node *n)
 {
-	graph_set_insert_before(q->g, q->g->top->ret->next);
-	return graph_constant(q->g, rt_bool(yes), n->at);
+	graph_set_insert_before(q->graph, q->graph->top->ret->next);
+	return graph_constant(q->graph, rt_bool(yes), n->at);
 }
 
 /* Adds an output to an If: the bool that says whether output i requires a gradient.  Returns this output. */
@@ -339,9 +339,9 @@ flag_of_result(Questions *q, Node *n)
 			Value *of = list ? n->in[i]->node->in[k] : n->in[i];
 			Value *one = gradient_rank(of->type) == 1 ? flag_of(q, of, n) : NULL;
 
-			graph_set_insert_before(q->g, n);
+			graph_set_insert_before(q->graph, n);
 			flag = !flag ? one : !one ? flag :
-				back_emit_row(q->g, "__or___bool", n->at, 2, (Value *[2]){ flag, one });
+				back_emit_row(q->graph, "__or___bool", n->at, 2, (Value *[2]){ flag, one });
 		}
 	}
 	return flag ? flag : constant(q, false, n);
@@ -354,8 +354,8 @@ flag_of_member(Questions *q, Value *v, Node *at)
 		return constant(q, false, at);
 	if (is_sure(q, v, at) || q->active->depends[v->id] || made_container(q, v->node))
 		return flag_of(q, v, at);
-	graph_set_insert_before(q->g, at);
-	return back_emit_row(q->g, "prim_requires_grad", at->at, 1, &v);
+	graph_set_insert_before(q->graph, at);
+	return back_emit_row(q->graph, "prim_requires_grad", at->at, 1, &v);
 }
 
 /* Returns the bool for an element of a container.  It is the member's own bool if the index is known.  Otherwise it is
@@ -373,11 +373,11 @@ flag_of_element(Questions *q, Value *v, const Node *made)
 		return constant(q, false, n);
 	for (int i = 0; i < made->nin; i++)
 		in[i] = dict && i % 2 == 0 ? made->in[i] : flag_of_member(q, made->in[i], n);
-	graph_set_insert_before(q->g, n);
-	beside = graph_emit(q->g, made->kind->name, n->at, made->nin, in, 1)->out[0];
+	graph_set_insert_before(q->graph, n);
+	beside = graph_emit(q->graph, made->kind->name, n->at, made->nin, in, 1)->out[0];
 	beside->type = dict ? type_dict(q->cx, in[0]->type, &rt_type_bool) : &rt_type_list_bool;
-	graph_set_insert_before(q->g, n->next);
-	return emit_schema_node(q->g, n->op, n->at, (Value *[2]){ beside, n->in[1] }, 2)->out[0];
+	graph_set_insert_before(q->graph, n->next);
+	return emit_schema_node(q->graph, n->op, n->at, (Value *[2]){ beside, n->in[1] }, 2)->out[0];
 }
 
 static Value *
@@ -400,8 +400,8 @@ make_flag(Questions *q, Value *v)
 		return flag_of(q, n->in[0], n);
 	if (!node_is(n, prim_Param) && has_way_back(q, n))
 		return flag_of_result(q, n);
-	graph_set_insert_before(q->g, node_is(n, prim_Param) ? n->block->ret->next : n->next);
-	return back_emit_row(q->g, "prim_requires_grad", n->at, 1, &v);
+	graph_set_insert_before(q->graph, node_is(n, prim_Param) ? n->block->ret->next : n->next);
+	return back_emit_row(q->graph, "prim_requires_grad", n->at, 1, &v);
 }
 
 /* Returns a bool value that says whether v requires a gradient where `at` reads it.  It is available wherever v is. */
@@ -428,13 +428,13 @@ answer(Questions *q, Node *n)
 			      (node_is(n, aten_is_leaf) || !made_container(q, v->node))))
 		return;
 	flag = flag_of(q, v, n);
-	graph_set_insert_before(q->g, n);
-	real = back_emit_row(q->g, "is_floating_point", n->at, 1, &v);
-	complex = back_emit_row(q->g, "tensor_is_complex", n->at, 1, &v);
-	yes = back_emit_row(q->g, "__or___bool", n->at, 2, (Value *[2]){ real, complex });
-	yes = back_emit_row(q->g, "__and___bool", n->at, 2, (Value *[2]){ flag, yes });
+	graph_set_insert_before(q->graph, n);
+	real = back_emit_row(q->graph, "is_floating_point", n->at, 1, &v);
+	complex = back_emit_row(q->graph, "tensor_is_complex", n->at, 1, &v);
+	yes = back_emit_row(q->graph, "__or___bool", n->at, 2, (Value *[2]){ real, complex });
+	yes = back_emit_row(q->graph, "__and___bool", n->at, 2, (Value *[2]){ flag, yes });
 	if (node_is(n, aten_is_leaf))
-		yes = back_emit_row(q->g, "__not__", n->at, 1, &yes);
+		yes = back_emit_row(q->graph, "__not__", n->at, 1, &yes);
 	value_replace_uses(n->out[0], yes);
 	node_destroy(n);
 	q->changed = true;
@@ -458,7 +458,7 @@ find_leaves(Questions *q, const Block *b)
 bool
 questions_answer(Pass *p, Graph *g)
 {
-	Questions q = { .cx = p->cx, .g = g, .memory = p->scratch };
+	Questions q = { .cx = p->cx, .graph = g, .memory = p->scratch };
 
 	q.changed = pass_run(p->cx, "functional", p->fn, g, p->self);
 	find_leaves(&q, g->top);

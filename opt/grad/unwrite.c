@@ -36,8 +36,8 @@ typedef struct Track {           /* facts about one value */
 } Track;
 
 typedef struct Unwrite {
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	const Active *active;
 	Vec(Root)  roots;
 	Vec(Track) track;        /* facts about each value, by id */
@@ -49,7 +49,7 @@ static Track *
 track(Unwrite *u, const Value *v)
 {
 	while (u->track.n <= v->id)
-		vec_push(u->g->arena, &u->track, (Track){ 0 });
+		vec_push(u->graph->arena, &u->track, (Track){ 0 });
 	return &u->track.at[v->id];
 }
 
@@ -118,11 +118,11 @@ find_roots(Unwrite *u, Block *b)
 		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
 		/* An operator with a body is skipped here.  It is expanded first, and the nodes of its body write. */
-		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
+		if (w >= 0 && any && !op_expansion(u->pass->cx, n->op)) {
 			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
 
 			if (!track(u, root)->root && !node_is(root->node, prim_GetAttr)) {
-				vec_push(u->g->arena, &u->roots, ((Root){ .base = root, .now = root }));
+				vec_push(u->graph->arena, &u->roots, ((Root){ .base = root, .now = root }));
 				*track(u, root) = (Track){ .root = u->roots.n };
 			}
 		}
@@ -145,11 +145,11 @@ refreshed(Unwrite *u, Value *v)
 	r = &u->roots.at[t.root - 1];
 	if (!t.parent)
 		return r->now;
-	cx_enter(u->p->cx, v->node->at);
+	cx_enter(u->pass->cx, v->node->at);
 	parent = refreshed(u, t.parent);
-	copy = graph_insert(u->g, node_clone(u->g, t.view, NULL));
+	copy = graph_insert(u->graph, node_clone(u->graph, t.view, NULL));
 	node_set_input(copy, 0, parent);
-	cx_leave(u->p->cx);
+	cx_leave(u->pass->cx);
 	*track(u, copy->out[0]) = (Track){ t.root, r->version, t.parent, copy };
 	return copy->out[0];
 }
@@ -157,11 +157,11 @@ refreshed(Unwrite *u, Value *v)
 static Value *
 emit_by_id(Unwrite *u, const char *id, Range at, int n, Value *const *in)
 {
-	Op *op = op_by_id(u->p->cx, id);
+	Op *op = op_by_id(u->pass->cx, id);
 
 	if (!op)
 		BUG("unwrite: there is no row %s", id);
-	return emit_schema_node(u->g, op, at, in, n)->out[0];
+	return emit_schema_node(u->graph, op, at, in, n)->out[0];
 }
 
 /* Emits the value of `parent` with the part that `view` selects replaced by v, and returns it. */
@@ -169,7 +169,7 @@ static Value *
 put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 {
 	const Range at = view->at;
-	Value **in = new(u->g->arena, Value *, view->nin + 3);
+	Value **in = new(u->graph->arena, Value *, view->nin + 3);
 
 	in[0] = parent;
 	in[1] = v;
@@ -186,7 +186,7 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 	if (node_is(view, aten_t))
 		return emit_by_id(u, "t", at, 1, &v);
 	if (node_is(view, aten_narrow)) {
-		in[5] = graph_constant(u->g, rt_int(1), at);
+		in[5] = graph_constant(u->graph, rt_int(1), at);
 		in[4] = emit_by_id(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
 		return emit_by_id(u, "slice_scatter", at, 6, in);
 	}
@@ -211,10 +211,10 @@ value_row(Unwrite *u, const Node *n)
 	const size_t len = strlen(n->kind->name);
 
 	if (n->op->form == OP_ALSO)
-		return op_by_id(u->p->cx, n->op->base);
+		return op_by_id(u->pass->cx, n->op->base);
 	if (n->kind->name[len - 1] != '_')
 		return NULL;
-	return op_find(u->p->cx, arena_strndup(u->g->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
+	return op_find(u->pass->cx, arena_strndup(u->graph->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
 }
 
 /* Emits before n the value that the written tensor has after n. */
@@ -222,20 +222,20 @@ static Value *
 computed(Unwrite *u, Node *n, Value *self)
 {
 	Op *row = value_row(u, n);
-	const Schema *from = node_schema(n), *to = row ? op_schema(u->p->cx, row) : NULL;
+	const Schema *from = node_schema(n), *to = row ? op_schema(u->pass->cx, row) : NULL;
 	Value **in, *v;
 
 	if (n->op->effect == EFFECT_RANDOM || !to || to->nrets != 1)
-		fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
-	in = new(u->g->arena, Value *, to->nargs + 1);
+		fail_lacks(u->pass->cx, n->at, "a gradient through %s", n->kind->name);
+	in = new(u->graph->arena, Value *, to->nargs + 1);
 	for (int i = 0; i < to->nargs; i++) {
 		const int k = schema_find(from, to->args[i].name);
 
 		if (k < 0 || k >= n->nin)
-			fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
+			fail_lacks(u->pass->cx, n->at, "a gradient through %s", n->kind->name);
 		in[i] = n->in[k];
 	}
-	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
+	v = emit_schema_node(u->graph, row, n->at, in, to->nargs)->out[0];
 	if (node_is(n, aten_copy_))
 		return v;
 	return emit_by_id(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
@@ -266,7 +266,7 @@ value_used_after(const Value *v, const Node *n)
 /* ---- other values that may share a root's memory ------------------------------------------------------------ */
 
 typedef struct Reach {
-	Unwrite *u;
+	Unwrite *unwrite;
 	bool    *set;            /* Whether a value may share the root's memory or contain it, by value id. */
 	bool     back; /* Whether the root is not freshly allocated, so that the values it may alias count, too. */
 	bool     grew;
@@ -275,13 +275,14 @@ typedef struct Reach {
 static bool
 is_reached(const Reach *r, const Value *v)
 {
-	return v->id < r->u->active->nvalue && r->set[v->id];
+	return v->id < r->unwrite->active->nvalue && r->set[v->id];
 }
 
 static void
 reach(Reach *r, const Value *v)
 {
-	if (v->id >= r->u->active->nvalue || r->set[v->id] || !type_is_mutable(v->type) || v->type->kind == TYPE_CLASS)
+	if (v->id >= r->unwrite->active->nvalue || r->set[v->id] || !type_is_mutable(v->type) ||
+	    v->type->kind == TYPE_CLASS)
 		return;
 	r->set[v->id] = true;
 	r->grew = true;
@@ -381,12 +382,13 @@ is_fresh(const Value *v)
 static void
 find_reach(Unwrite *u, Root *root)
 {
-	Reach r = { .u = u, .set = new(u->p->scratch, bool, u->active->nvalue + 1), .back = !is_fresh(root->base) };
+	Reach r = { .unwrite = u, .set = new(u->pass->scratch, bool, u->active->nvalue + 1),
+		    .back = !is_fresh(root->base) };
 
 	reach(&r, root->base);
 	do {
 		r.grew = false;
-		reach_block(&r, u->g->top);
+		reach_block(&r, u->graph->top);
 	} while (r.grew);
 	root->reach = r.set;
 }
@@ -420,16 +422,16 @@ check_others(Unwrite *u, const Block *b, const Node *n, int root)
 			check_others(u, m->sub[i], n, root);
 	}
 	if (seen)
-		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that another value may share");
+		fail_lacks(u->pass->cx, n->at, "a gradient through a write to memory that another value may share");
 }
 
 static bool
 is_differentiated_by(const Unwrite *u, const Value *v)
 {
-	const Gradient *d = u->p->fn->gradient;
+	const Gradient *d = u->pass->fn->gradient;
 
 	for (int i = 0; i < d->inputs.n; i++)
-		if (graph_inputs(u->g)[d->inputs.at[i].input] == v)
+		if (graph_inputs(u->graph)[d->inputs.at[i].input] == v)
 			return true;
 	return false;
 }
@@ -438,15 +440,15 @@ is_differentiated_by(const Unwrite *u, const Value *v)
 static void
 refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 {
-	const char *text = arena_printf(u->p->cx->arena,
+	const char *text = arena_printf(u->pass->cx->arena,
 					"a %sleaf Variable that requires grad is being used in an in-place operation.",
 					original == base ? "" : "view of a ");
 	Value *in[2];
 
-	graph_set_insert_before(u->g, n);
-	in[0] = graph_constant(u->g, value_str(u->p->cx, text, -1), n->at);
-	in[1] = graph_constant(u->g, value_str(u->p->cx, "RuntimeError", -1), n->at);
-	graph_emit(u->g, "prim::RaiseException", n->at, 2, in, 0);
+	graph_set_insert_before(u->graph, n);
+	in[0] = graph_constant(u->graph, value_str(u->pass->cx, text, -1), n->at);
+	in[1] = graph_constant(u->graph, value_str(u->pass->cx, "RuntimeError", -1), n->at);
+	graph_emit(u->graph, "prim::RaiseException", n->at, 2, in, 0);
 	if (n->nout)
 		value_replace_uses(n->out[0], original);
 	node_destroy(n);
@@ -458,7 +460,7 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 static Value *
 in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
 {
-	Value *no = graph_constant(u->g, rt_bool(false), n->at);
+	Value *no = graph_constant(u->graph, rt_bool(false), n->at);
 	Value *data = emit_by_id(u, "detach", n->at, 1, &written_value);
 
 	emit_by_id(u, "copy_", n->at, 3, (Value *[3]){ n->in[written(n)], data, no });
@@ -470,7 +472,7 @@ unwrite_node(Unwrite *u, Node *n, Value *original)
 {
 	const Track t = *track(u, original);
 	Root *r = &u->roots.at[t.root - 1];
-	const bool argument = r->base->node == u->g->top->param, shared = argument || is_detached(r->base->node);
+	const bool argument = r->base->node == u->graph->top->param, shared = argument || is_detached(r->base->node);
 	Value *v, *part;
 
 	if (argument && is_differentiated_by(u, r->base)) {
@@ -478,9 +480,9 @@ unwrite_node(Unwrite *u, Node *n, Value *original)
 		return;
 	}
 	if (!shared)
-		check_others(u, u->g->top, n, t.root);
-	pass_note(u->p, n, "a write that a gradient goes through");
-	graph_set_insert_before(u->g, n);
+		check_others(u, u->graph->top, n, t.root);
+	pass_note(u->pass, n, "a write that a gradient goes through");
+	graph_set_insert_before(u->graph, n);
 	v = part = computed(u, n, n->in[written(n)]);
 	for (Track at = t; at.parent; at = *track(u, at.parent))
 		v = put_back(u, at.view, refreshed(u, at.parent), v);
@@ -527,7 +529,7 @@ keep_itself(Unwrite *u, Node *n)
 {
 	Value *out = n->out[0], *same, *kept;
 
-	graph_set_insert_before(u->g, n->next);
+	graph_set_insert_before(u->graph, n->next);
 	same = emit_by_id(u, "is_set_to", n->at, 2, (Value *[2]){ out, n->in[0] });
 	kept = emit_by_id(u, "prim_kept", n->at, 3, (Value *[3]){ n->in[0], out, same });
 	value_replace_uses(out, kept);
@@ -618,7 +620,7 @@ take_out(Unwrite *u, Node *n)
 static void
 unwrite_if(Unwrite *u, Node *n)
 {
-	Root *before = new(u->g->arena, Root, u->roots.n + 1);
+	Root *before = new(u->graph->arena, Root, u->roots.n + 1);
 
 	for (int i = 0; i < u->roots.n; i++) {
 		const Root *r = &u->roots.at[i];
@@ -662,7 +664,7 @@ refresh_inputs(Unwrite *u, Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		Value *now;
 
-		graph_set_insert_before(u->g, n);
+		graph_set_insert_before(u->graph, n);
 		now = refreshed(u, n->in[i]);
 		if (now != n->in[i])
 			node_set_input(n, i, now);
@@ -682,7 +684,7 @@ follow_view(Unwrite *u, Node *n, Value *parent)
 static void
 unwrite_block(Unwrite *u, Block *b)
 {
-	cx_enter(u->p->cx, b->ret->at);
+	cx_enter(u->pass->cx, b->ret->at);
 	for NODES(n, b) {
 		const int w = written(n), viewing = viewed(n);
 		Value *original = w >= 0 ? n->in[w] : viewing >= 0 ? n->in[viewing] : NULL;
@@ -698,13 +700,13 @@ unwrite_block(Unwrite *u, Block *b)
 			follow_view(u, n, original);
 	}
 	refresh_inputs(u, b->ret);
-	cx_leave(u->p->cx);
+	cx_leave(u->pass->cx);
 }
 
 bool
 unwrite(Pass *p, Graph *g)
 {
-	Unwrite u = { .p = p, .g = g };
+	Unwrite u = { .pass = p, .graph = g };
 
 	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
 		return false;

@@ -26,8 +26,8 @@ typedef struct Group {
 } Group;
 
 typedef struct Batch {
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	AliasDb *alias;
 	Vec(Group *) groups;
 } Batch;
@@ -112,15 +112,15 @@ add_product(Batch *b, Node *n, int left)
 			continue;
 		if (!reaches(n->in[left], first) || !alias_can_move_before(b->alias, n, first))
 			return;
-		vec_push(b->p->scratch, &g->product, n);
+		vec_push(b->pass->scratch, &g->product, n);
 		return;
 	}
 	if (b->groups.n < MOST_GROUPS) {
-		Group *g = new(b->p->scratch, Group, 1);
+		Group *g = new(b->pass->scratch, Group, 1);
 
 		g->left = left;
-		vec_push(b->p->scratch, &g->product, n);
-		vec_push(b->p->scratch, &b->groups, g);
+		vec_push(b->pass->scratch, &g->product, n);
+		vec_push(b->pass->scratch, &b->groups, g);
 	}
 }
 
@@ -197,17 +197,17 @@ whole_of(const Group *g)
 static Value *
 rows_together(Batch *b, const Group *g, const Type *type, Range at)
 {
-	Value *whole = whole_of(g), *zero = graph_constant(b->g, rt_int(0), at);
-	Value **left = new(b->p->scratch, Value *, g->product.n);
+	Value *whole = whole_of(g), *zero = graph_constant(b->graph, rt_int(0), at);
+	Value **left = new(b->pass->scratch, Value *, g->product.n);
 
 	if (whole)
-		return graph_emit_op(b->g, "aten::flatten.using_ints", at, 3,
-				     (Value *[]){ whole, zero, graph_constant(b->g, rt_int(1), at) }, type);
+		return graph_emit_op(b->graph, "aten::flatten.using_ints", at, 3,
+				     (Value *[]){ whole, zero, graph_constant(b->graph, rt_int(1), at) }, type);
 	for (int k = 0; k < g->product.n; k++)
 		left[k] = g->product.at[k]->in[g->left];
-	whole = graph_emit(b->g, "prim::ListConstruct", at, g->product.n, left, 1)->out[0];
-	whole->type = type_list(b->g->cx, &rt_type_tensor);
-	return graph_emit_op(b->g, "aten::cat", at, 2, (Value *[]){ whole, zero }, type);
+	whole = graph_emit(b->graph, "prim::ListConstruct", at, g->product.n, left, 1)->out[0];
+	whole->type = type_list(b->graph->cx, &rt_type_tensor);
+	return graph_emit_op(b->graph, "aten::cat", at, 2, (Value *[]){ whole, zero }, type);
 }
 
 /* Replaces the group by one product.  The other products already stand right before the first one, so that all left
@@ -215,23 +215,23 @@ rows_together(Batch *b, const Group *g, const Type *type, Range at)
 static void
 rewrite(Batch *b, const Group *g)
 {
-	Cx *cx = b->g->cx;
+	Cx *cx = b->graph->cx;
 	Node *first = g->product.at[0], *product, *unpack;
 	const Type *x = first->in[g->left]->type, *y = first->out[0]->type;
 	const int64_t rows = x->tensor->dims[0], all = rows * g->product.n;
 	Value *left, *parts, *in[3];
 
-	graph_set_insert_before(b->g, first);
+	graph_set_insert_before(b->graph, first);
 	left = rows_together(b, g, with_rows(cx, x, all), first->at);
-	product = node_clone(b->g, first, NULL);
+	product = node_clone(b->graph, first, NULL);
 	node_set_input(product, g->left, left);
 	product->out[0]->type = with_rows(cx, y, all);
-	graph_insert(b->g, product);
+	graph_insert(b->graph, product);
 	in[0] = product->out[0];
-	in[1] = graph_constant(b->g, rt_int(rows), first->at);
-	in[2] = graph_constant(b->g, rt_int(0), first->at);
-	parts = graph_emit_op(b->g, "aten::split.Tensor", first->at, 3, in, type_list(cx, &rt_type_tensor));
-	unpack = graph_emit(b->g, "prim::ListUnpack", first->at, 1, &parts, g->product.n);
+	in[1] = graph_constant(b->graph, rt_int(rows), first->at);
+	in[2] = graph_constant(b->graph, rt_int(0), first->at);
+	parts = graph_emit_op(b->graph, "aten::split.Tensor", first->at, 3, in, type_list(cx, &rt_type_tensor));
+	unpack = graph_emit(b->graph, "prim::ListUnpack", first->at, 1, &parts, g->product.n);
 	for (int k = 0; k < g->product.n; k++) {
 		Node *n = g->product.at[k];
 
@@ -265,7 +265,7 @@ pays(const Group *g)
 bool
 batchmm(Pass *p, Graph *g)
 {
-	Batch b = { .p = p, .g = g, .alias = pass_alias(p, g) };
+	Batch b = { .pass = p, .graph = g, .alias = pass_alias(p, g) };
 	bool changed = false;
 
 	group_products(&b, g->top);

@@ -18,8 +18,8 @@
 enum { FEW_NODES = 4 };
 
 typedef struct Branches {
-	Pass   *p;
-	Graph  *g;
+	Pass   *pass;
+	Graph  *graph;
 	Value **twin;            /* equal value of the second branch, by value id in the first branch */
 	int     ntwin;
 	bool    changed;
@@ -36,12 +36,12 @@ decide(Branches *b, Node *n, Value *v, Block *in, bool is)
 	for (int i = v->uses.n - 1; i >= 0; i--) {
 		const Use u = v->uses.at[i];
 
-		if (!node_in_block(u.node, in) || !pass_may(b->p))
+		if (!node_in_block(u.node, in) || !pass_may(b->pass))
 			continue;
-		pass_note(b->p, u.node, "the condition is %s here", is ? "true" : "false");
+		pass_note(b->pass, u.node, "the condition is %s here", is ? "true" : "false");
 		if (!constant) {
-			graph_set_insert_before(b->g, in->ret->next);
-			constant = graph_constant(b->g, rt_bool(is), n->at);
+			graph_set_insert_before(b->graph, in->ret->next);
+			constant = graph_constant(b->graph, rt_bool(is), n->at);
 		}
 		node_set_input(u.node, u.index, constant);
 		b->changed = true;
@@ -109,9 +109,9 @@ emit_bool_node(Branches *b, Node *n, const char *kind, int nin, Value *x, Value 
 	Value *in[2] = { x, y };
 	Node *made;
 
-	graph_set_insert_before(b->g, n);
-	made = graph_emit(b->g, kind, n->at, nin, in, 1);
-	made->op = op_of_inputs(b->p->cx, kind, in, nin, 1);
+	graph_set_insert_before(b->graph, n);
+	made = graph_emit(b->graph, kind, n->at, nin, in, 1);
+	made->op = op_of_inputs(b->pass->cx, kind, in, nin, 1);
 	made->out[0]->type = &rt_type_bool;
 	made->inlined = n->inlined;
 	return made->out[0];
@@ -176,9 +176,9 @@ take_results(Branches *b, Node *n)
 	for (int i = n->nout - 1; i >= 0; i--) {
 		const Says what = says(n, i);
 
-		if (what == SAYS_NOTHING || !pass_may(b->p))
+		if (what == SAYS_NOTHING || !pass_may(b->pass))
 			continue;
-		pass_note(b->p, n, "result %d follows from the condition", i);
+		pass_note(b->pass, n, "result %d follows from the condition", i);
 		value_replace_uses(n->out[i], condition_for(b, n, i, what));
 		if_remove_output(n, i);
 		b->changed = true;
@@ -256,12 +256,12 @@ take_either(Branches *b, Node *n)
 {
 	if (next_node(if_then(n)->ret)->kind != next_node(if_else(n)->ret)->kind)
 		return false;
-	if (b->ntwin <= b->g->nvalue)
-		b->twin = new(b->p->scratch, Value *, b->ntwin = 2 * b->g->nvalue + 1);
+	if (b->ntwin <= b->graph->nvalue)
+		b->twin = new(b->pass->scratch, Value *, b->ntwin = 2 * b->graph->nvalue + 1);
 	memset(b->twin, 0, (size_t)b->ntwin * sizeof *b->twin);
-	if (!are_equal(if_then(n), if_else(n), b->twin) || !pass_may(b->p))
+	if (!are_equal(if_then(n), if_else(n), b->twin) || !pass_may(b->pass))
 		return false;
-	pass_note(b->p, n, "both branches do the same");
+	pass_note(b->pass, n, "both branches do the same");
 	if_take_branch(n, 0);
 	return b->changed = true;
 }
@@ -269,7 +269,7 @@ take_either(Branches *b, Node *n)
 static void
 simplify_ifs(Branches *b, Block *in)
 {
-	cx_enter(b->p->cx, in->ret->at);
+	cx_enter(b->pass->cx, in->ret->at);
 	for NODES(n, in) {
 		if (node_is(n, prim_If))
 			decide_branches(b, n);
@@ -278,13 +278,13 @@ simplify_ifs(Branches *b, Block *in)
 		if (node_is(n, prim_If) && !take_either(b, n))
 			take_results(b, n);
 	}
-	cx_leave(b->p->cx);
+	cx_leave(b->pass->cx);
 }
 
 bool
 branches(Pass *p, Graph *g)
 {
-	Branches b = { .p = p, .g = g };
+	Branches b = { .pass = p, .graph = g };
 
 	simplify_ifs(&b, g->top);
 	return b.changed;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 typedef struct Cats {
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	AliasDb *alias;
 	int      own;            /* lowest id of the lists that this pass made, which nothing writes to */
 	bool     changed;
@@ -99,9 +99,9 @@ operands(const Cats *c, const Node *list, int64_t dim, bool empty)
 
 		if (more && inner == dim)
 			for (int k = 0; k < more->nin; k++)
-				vec_push(c->p->scratch, &to, more->in[k]);
+				vec_push(c->pass->scratch, &to, more->in[k]);
 		else if (empty || !is_empty(v->type->tensor))
-			vec_push(c->p->scratch, &to, v);
+			vec_push(c->pass->scratch, &to, v);
 	}
 	return to;
 }
@@ -123,17 +123,18 @@ flatten(Cats *c, Node *cat)
 	if (!list || dim < 0 || dim >= known_info(cat->out[0])->rank)
 		return;
 	to = operands(c, list, dim, is_empty(known_info(cat->out[0])));
-	if (to.n == 1 && is_operand(c, cat, to.at[0]) && pass_may(c->p)) {
-		pass_note(c->p, cat, "the cat has one operand");
+	if (to.n == 1 && is_operand(c, cat, to.at[0]) && pass_may(c->pass)) {
+		pass_note(c->pass, cat, "the cat has one operand");
 		value_replace_uses(cat->out[0], to.at[0]);
 		c->changed = true;
 		return;
 	}
-	if ((to.n == list->nin && !memcmp(to.at, list->in, (size_t)to.n * sizeof *to.at)) || !to.n || !pass_may(c->p))
+	if ((to.n == list->nin && !memcmp(to.at, list->in, (size_t)to.n * sizeof *to.at)) || !to.n ||
+	    !pass_may(c->pass))
 		return;
-	pass_note(c->p, cat, "joins %d operands at once", to.n);
-	graph_set_insert_before(c->g, cat);
-	made = graph_emit(c->g, "prim::ListConstruct", cat->at, to.n, to.at, 1);
+	pass_note(c->pass, cat, "joins %d operands at once", to.n);
+	graph_set_insert_before(c->graph, cat);
+	made = graph_emit(c->graph, "prim::ListConstruct", cat->at, to.n, to.at, 1);
 	made->out[0]->type = list->out[0]->type;
 	node_set_input(cat, 0, made->out[0]);
 	c->changed = true;

@@ -5,7 +5,7 @@
 #include "../opt.h"
 
 typedef struct Pool {
-	Pass *p;
+	Pass *pass;
 	Node *last;              /* Last constant that was moved to the top.  The param node if there is none. */
 	Map   seen;              /* hash of node -> Entry */
 } Pool;
@@ -16,13 +16,13 @@ struct Entry { Node *n; Entry *next; };
 static Node *
 find_or_add(Pool *pool, Node *n)
 {
-	char *key = arena_printf(pool->p->scratch, "%llx", (unsigned long long)node_hash(n));
+	char *key = arena_printf(pool->pass->scratch, "%llx", (unsigned long long)node_hash(n));
 	Entry *first = map_get(&pool->seen, key), *e;
 
 	for (e = first; e; e = e->next)
 		if (node_equal(e->n, n))
 			return e->n;
-	e = new(pool->p->scratch, Entry, 1);
+	e = new(pool->pass->scratch, Entry, 1);
 	e->n = n;
 	e->next = first;
 	map_put(&pool->seen, key, e);
@@ -41,8 +41,8 @@ merge_constants(Pool *pool, Block *b)
 		if (!node_is(n, prim_Constant) || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
 		same = find_or_add(pool, n);
-		if (same && pass_may(pool->p)) {
-			pass_note(pool->p, n, "the same as an earlier constant");
+		if (same && pass_may(pool->pass)) {
+			pass_note(pool->pass, n, "the same as an earlier constant");
 			value_replace_uses(n->out[0], same->out[0]);
 			node_destroy(n);
 			changed = true;

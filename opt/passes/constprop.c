@@ -10,9 +10,9 @@
 #include "../opt.h"
 
 typedef struct Fold {
-	Pass    *p;
+	Pass    *pass;
 	AliasDb *alias;
-	Graph   *g;
+	Graph   *graph;
 	bool     changed;
 } Fold;
 
@@ -70,10 +70,10 @@ constant_of(Fold *f, const Value *v, IValue *out)
 		return true;
 	if (!node_is(made, prim_ListConstruct) || !holds_tensors(v->type) || alias_has_writers(f->alias, v))
 		return false;
-	items = new(f->p->scratch, IValue, made->nin + 1);
+	items = new(f->pass->scratch, IValue, made->nin + 1);
 	if (!constant_inputs(f, made, items))
 		return false;
-	*out = value_list(f->p->cx, v->type->of[0], items, made->nin);
+	*out = value_list(f->pass->cx, v->type->of[0], items, made->nin);
 	return true;
 }
 
@@ -90,9 +90,9 @@ constant_inputs(Fold *f, const Node *n, IValue *in)
 static void
 put_constants(Fold *f, Node *n, const IValue *v)
 {
-	graph_set_insert_before(f->g, n);
+	graph_set_insert_before(f->graph, n);
 	for (int i = 0; i < n->nout; i++) {
-		Value *c = graph_constant(f->g, v[i], n->at);
+		Value *c = graph_constant(f->graph, v[i], n->at);
 
 		c->node->inlined = n->inlined;
 		if (c->type->kind != TYPE_TENSOR && c->type->kind != TYPE_NONE)
@@ -117,17 +117,17 @@ all_constants(const IValue *v, int n)
 static void
 fold_if_constant(Fold *f, Node *n)
 {
-	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
+	IValue *in = new(f->pass->scratch, IValue, n->nin + 1), *out = new(f->pass->scratch, IValue, n->nout + 1);
 
 	/* Lists of tensors are not folded: if a reader is not folded either, its kernel needs a list of values, not a
 	 * constant list. */
 	if (node_is(n, prim_ListConstruct) && n->nin && holds_tensors(n->out[0]->type))
 		return;
-	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
+	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->pass->cx, n, in, out))
 		return;
-	if (!all_constants(out, n->nout) || gives_memory(f, n, in, out) || !pass_may(f->p))
+	if (!all_constants(out, n->nout) || gives_memory(f, n, in, out) || !pass_may(f->pass))
 		return;
-	pass_note(f->p, n, "folded");
+	pass_note(f->pass, n, "folded");
 	put_constants(f, n, out);
 }
 
@@ -145,9 +145,9 @@ settle_open(Fold *f, Node *n, int i)
 
 		if (open == given ||
 		    !node_is(open->node, prim_Uninitialized) || node_in_block(given->node, n->sub[!k]) ||
-		    !pass_may(f->p))
+		    !pass_may(f->pass))
 			continue;
-		pass_note(f->p, n, "one branch does not initialize result %d", i);
+		pass_note(f->pass, n, "one branch does not initialize result %d", i);
 		node_set_input(n->sub[k]->ret, i, given);
 	}
 }
@@ -164,16 +164,16 @@ hoist_common(Fold *f, Node *n)
 		a = if_then(n)->ret->in[i];
 		b = if_else(n)->ret->in[i];
 		if (a != b && value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y) &&
-		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->p)) {
-			pass_note(f->p, a->node, "both branches give this constant");
+		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->pass)) {
+			pass_note(f->pass, a->node, "both branches give this constant");
 			if (node_in_block(a->node, if_then(n)))
 				node_move_before(a->node, n);
 			node_set_input(if_else(n)->ret, i, a);
 			b = a;
 		}
-		if (a != b || node_in_block(a->node, if_then(n)) || !pass_may(f->p))
+		if (a != b || node_in_block(a->node, if_then(n)) || !pass_may(f->pass))
 			continue;
-		pass_note(f->p, n, "both branches give the same value for result %d", i);
+		pass_note(f->pass, n, "both branches give the same value for result %d", i);
 		value_replace_uses(n->out[i], a);
 		if_remove_output(n, i);
 		f->changed = true;
@@ -186,9 +186,9 @@ hoist_unchanged(Fold *f, Node *n)
 	for (int i = n->nout - 1; i >= 0; i--) {
 		Value *inner = loop_body(n)->param->out[1 + i];
 
-		if (loop_body(n)->ret->in[1 + i] != inner || !pass_may(f->p))
+		if (loop_body(n)->ret->in[1 + i] != inner || !pass_may(f->pass))
 			continue;
-		pass_note(f->p, n, "the body does not change what is carried as %d", i);
+		pass_note(f->pass, n, "the body does not change what is carried as %d", i);
 		value_replace_uses(inner, n->in[2 + i]);
 		value_replace_uses(n->out[i], n->in[2 + i]);
 		loop_remove_carried(n, i);
@@ -211,10 +211,10 @@ walk_if(Fold *f, Node *n)
 	Node *next = n->next, *first;
 	int64_t cond;
 
-	if (value_int(if_cond(n), &cond) && pass_may(f->p)) {
+	if (value_int(if_cond(n), &cond) && pass_may(f->pass)) {
 		Block *taken = n->sub[!cond];
 
-		pass_note(f->p, n, "the condition is always %s", cond ? "true" : "false");
+		pass_note(f->pass, n, "the condition is always %s", cond ? "true" : "false");
 		first = taken->ret->next == taken->ret ? next : taken->ret->next;
 		if_take_branch(n, !cond);
 		f->changed = true;
@@ -231,8 +231,8 @@ walk_loop(Fold *f, Node *n)
 {
 	Node *next = n->next;
 
-	if (never_runs(n) && pass_may(f->p)) {
-		pass_note(f->p, n, "never runs");
+	if (never_runs(n) && pass_may(f->pass)) {
+		pass_note(f->pass, n, "never runs");
 		for (int i = 0; i < n->nout; i++)
 			value_replace_uses(n->out[i], n->in[2 + i]);
 		node_destroy(n);
@@ -247,7 +247,7 @@ walk_loop(Fold *f, Node *n)
 static void
 fold_block(Fold *f, Block *b)
 {
-	cx_enter(f->p->cx, b->ret->at);
+	cx_enter(f->pass->cx, b->ret->at);
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
 		next = n->next;
 		if (node_is(n, prim_If))
@@ -260,7 +260,7 @@ fold_block(Fold *f, Block *b)
 		else
 			fold_if_constant(f, n);
 	}
-	cx_leave(f->p->cx);
+	cx_leave(f->pass->cx);
 }
 
 bool

@@ -15,7 +15,7 @@ struct Seen {                    /* a node that may replace later ones */
 };
 
 typedef struct Cse {
-	Pass    *p;
+	Pass    *pass;
 	AliasDb *alias;
 	Arena   *arena;
 	Vec(Seen *) seen;        /* all entries, in graph order */
@@ -108,9 +108,9 @@ merge_equal_nodes(Cse *c, Block *b)
 			remember(c, n, hash);
 			continue;
 		}
-		if (!may_become(c, n, first) || !pass_may(c->p))
+		if (!may_become(c, n, first) || !pass_may(c->pass))
 			continue;
-		pass_note(c->p, n, "the same as an earlier node");
+		pass_note(c->pass, n, "the same as an earlier node");
 		for (int i = 0; i < n->nout; i++)
 			value_replace_uses(n->out[i], first->out[i]);
 		node_destroy(n);
@@ -123,7 +123,7 @@ merge_equal_nodes(Cse *c, Block *b)
 bool
 cse(Pass *p, Graph *g)
 {
-	Cse c = { .p = p, .alias = pass_alias(p, g), .arena = p->scratch, .nslot = 1024 };
+	Cse c = { .pass = p, .alias = pass_alias(p, g), .arena = p->scratch, .nslot = 1024 };
 
 	c.slot = new(c.arena, Seen *, c.nslot);
 	return merge_equal_nodes(&c, g->top);

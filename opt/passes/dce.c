@@ -13,7 +13,7 @@
 #include "../opt.h"
 
 typedef struct Dce {
-	Pass    *p;
+	Pass    *pass;
 	AliasDb *alias;
 	bool    *live;           /* whether the value is live, by value id */
 	/* Whether the node, or a node inside it, has an effect or writes to outside memory, by node id. */
@@ -248,9 +248,9 @@ sweep(Dce *d, Block *b)
 
 		for (int i = 0; i < n->nsub; i++)
 			changed |= sweep(d, n->sub[i]);
-		if (keep || !is_unused(n) || !pass_may(d->p))
+		if (keep || !is_unused(n) || !pass_may(d->pass))
 			continue;
-		pass_note(d->p, n, "unused, removed");
+		pass_note(d->pass, n, "unused, removed");
 		node_destroy(n);
 		changed = true;
 	}
@@ -275,7 +275,7 @@ finish(Dce *d, Block *b, bool drop)
 bool
 dce(Pass *p, Graph *g)
 {
-	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
+	Dce d = { .pass = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
 		  .effects = new(p->scratch, bool, g->nnode + 1) };
 	const bool all = p->limit < 0;          /* -L counts whole nodes, so a limit keeps dead results */
 	bool changed;

@@ -16,8 +16,8 @@
 #include <string.h>
 
 typedef struct Executor {
-	Pass  *p;
-	Graph *g;
+	Pass  *pass;
+	Graph *graph;
 	Vec(Value *) granted;    /* results of checks, assumed true */
 	bool   changed;
 } Executor;
@@ -25,7 +25,7 @@ typedef struct Executor {
 static Value *
 emit_at(Executor *x, const Node *n, const char *id, int nin, Value *const *in)
 {
-	return emit_schema_node(x->g, op_by_id(x->p->cx, id), n->at, in, nin)->out[0];
+	return emit_schema_node(x->graph, op_by_id(x->pass->cx, id), n->at, in, nin)->out[0];
 }
 
 static Value *
@@ -33,19 +33,19 @@ integer(Executor *x, const Node *n, const char *attr)
 {
 	const Attr *a = node_attr(n, attr);
 
-	return graph_constant(x->g, a && a->kind == ATTR_VALUE && a->v.tag == RT_INT ? a->v : rt_int(0), n->at);
+	return graph_constant(x->graph, a && a->kind == ATTR_VALUE && a->v.tag == RT_INT ? a->v : rt_int(0), n->at);
 }
 
 /* (x, y, ...) -> x, y, ..., and True as the answer to "do they match the attribute `types`?" */
 static void
 take_check(Executor *x, Node *n)
 {
-	Value *yes = graph_constant(x->g, rt_bool(true), n->at);
+	Value *yes = graph_constant(x->graph, rt_bool(true), n->at);
 
 	for (int i = 0; i < n->nin; i++)
 		value_replace_uses(n->out[i], n->in[i]);
 	value_replace_uses(n->out[n->nin], yes);
-	vec_push(x->p->cx->arena, &x->granted, yes);
+	vec_push(x->pass->cx->arena, &x->granted, yes);
 }
 
 static void
@@ -61,7 +61,7 @@ take_chunks(Executor *x, Node *n)
 {
 	Value *chunk[3] = { n->in[0], integer(x, n, "chunks"), integer(x, n, "dim") };
 	Value *list = emit_at(x, n, "chunk", 3, chunk);
-	Node *parts = graph_emit(x->g, "prim::ListUnpack", n->at, 1, &list, n->nout);
+	Node *parts = graph_emit(x->graph, "prim::ListUnpack", n->at, 1, &list, n->nout);
 
 	for (int i = 0; i < n->nout; i++) {
 		parts->out[i]->type = &rt_type_tensor;
@@ -72,9 +72,9 @@ take_chunks(Executor *x, Node *n)
 static Value *
 list_of(Executor *x, const Node *n)
 {
-	Value *list = graph_emit(x->g, "prim::ListConstruct", n->at, n->nin, n->in, 1)->out[0];
+	Value *list = graph_emit(x->graph, "prim::ListConstruct", n->at, n->nin, n->in, 1)->out[0];
 
-	list->type = type_list(x->p->cx, &rt_type_tensor);
+	list->type = type_list(x->pass->cx, &rt_type_tensor);
 	return list;
 }
 
@@ -96,7 +96,7 @@ take_products(Executor *x, Node *n)
 		Value *one = emit_at(x, n, "mm", 2, (Value *[2]){ n->in[i], n->in[half + i] });
 
 		sum = sum ? emit_at(x, n, "add_Tensor", 3, (Value *[3]){ sum, one,
-				 graph_constant(x->g, rt_int(1), n->at) }) : one;
+				 graph_constant(x->graph, rt_int(1), n->at) }) : one;
 	}
 	value_replace_uses(n->out[0], sum);
 }
@@ -138,14 +138,14 @@ static void take_block(Executor *, Block *);
 static void
 take_piece(Executor *x, Node *n, Graph *g)
 {
-	Executor inner = { .p = x->p, .g = g };
+	Executor inner = { .pass = x->pass, .graph = g };
 
 	take_block(&inner, g->top);
 	x->changed |= inner.changed;
 	if (node_is(n, prim_fork) || node_is(n, prim_awaitable) || graph_ninputs(g) != n->nin ||
 	    g->top->ret->nin < n->nout)
 		return;
-	node_expand(x->g, n, g);
+	node_expand(x->graph, n, g);
 	x->changed = true;
 }
 
@@ -163,7 +163,7 @@ take_node(Executor *x, Node *n)
 {
 	const Attr *sub = node_attr(n, "Subgraph");
 
-	graph_set_insert_before(x->g, n);
+	graph_set_insert_before(x->graph, n);
 	if (is_granted(x, n)) {
 		if_take_branch(n, 0);
 		return;
@@ -185,16 +185,16 @@ take_node(Executor *x, Node *n)
 static void
 forget_types(Executor *x, Node *n)
 {
-	if (x->p->fn && x->p->fn->exported)
+	if (x->pass->fn && x->pass->fn->exported)
 		return;
 	for (int i = 0; i < n->nout && !node_is(n, prim_Constant); i++)
-		n->out[i]->type = type_unshaped(x->p->cx, n->out[i]->type);
+		n->out[i]->type = type_unshaped(x->pass->cx, n->out[i]->type);
 }
 
 static void
 take_block(Executor *x, Block *b)
 {
-	cx_enter(x->p->cx, b->ret->at);
+	cx_enter(x->pass->cx, b->ret->at);
 	forget_types(x, b->param);
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
@@ -202,13 +202,13 @@ take_block(Executor *x, Block *b)
 		forget_types(x, n);
 		take_node(x, n);
 	}
-	cx_leave(x->p->cx);
+	cx_leave(x->pass->cx);
 }
 
 bool
 executor(Pass *p, Graph *g)
 {
-	Executor x = { .p = p, .g = g };
+	Executor x = { .pass = p, .graph = g };
 
 	take_block(&x, g->top);
 	return x.changed;

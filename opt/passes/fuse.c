@@ -16,7 +16,7 @@
 enum { MAX_INPUTS = 24 };
 
 typedef struct Fuse {
-	Graph   *g;
+	Graph   *graph;
 	AliasDb *alias;
 	Pass    *pass;
 	int      made;
@@ -89,12 +89,12 @@ inner_value(Fuse *f, Node *group, Value *v)
 static Node *
 new_group(Fuse *f, Node *n)
 {
-	Node *group = node_new(f->g, sym(f->g->cx, "prim::FusionGroup"), n->at, 0);
+	Node *group = node_new(f->graph, sym(f->graph->cx, "prim::FusionGroup"), n->at, 0);
 	Attr *a = node_attr_new(group, "Subgraph", ATTR_GRAPH);
 	Value *out;
 	Node *inner;
 
-	a->g = graph_new(f->g->cx, "group");
+	a->g = graph_new(f->graph->cx, "group");
 	node_insert_before(group, n);
 	graph_set_insert_end(a->g, a->g->top);
 	inner = node_new(a->g, n->kind, n->at, 0);
@@ -198,7 +198,7 @@ fuse_block(Fuse *f, Block *b)
 bool
 fuse(Pass *p, Graph *g)
 {
-	Fuse f = { .g = g, .alias = pass_alias(p, g), .pass = p };
+	Fuse f = { .graph = g, .alias = pass_alias(p, g), .pass = p };
 
 	fuse_block(&f, g->top);
 	if (f.made)

@@ -14,7 +14,7 @@
 #include "../opt.h"
 
 typedef struct Hoist {
-	Pass    *p;
+	Pass    *pass;
 	AliasDb *alias;
 	bool     changed;
 } Hoist;
@@ -125,8 +125,8 @@ hoist_loop(Hoist *h, Node *loop)
 	for NODES(n, loop_body(loop)) {
 		const bool safe = cannot_fail(n);
 
-		if (is_invariant(h, loop, n) && (safe || first) && pass_may(h->p)) {
-			pass_note(h->p, n, "the same on every trip");
+		if (is_invariant(h, loop, n) && (safe || first) && pass_may(h->pass)) {
+			pass_note(h->pass, n, "the same on every trip");
 			node_move_before(n, loop);
 			h->changed = true;
 		} else {

@@ -19,8 +19,8 @@ struct Inlining {                /* stack of the functions that are being inline
 };
 
 typedef struct Inliner {
-	Pass  *p;
-	Graph *g;
+	Pass  *pass;
+	Graph *graph;
 	bool   changed;
 } Inliner;
 
@@ -36,7 +36,7 @@ is_inside(const Inlining *in, const Function *fn)
 static Frame *
 frame_new(Inliner *in, const Function *fn, const Node *call)
 {
-	Frame *f = new(in->g->arena, Frame, 1);
+	Frame *f = new(in->graph->arena, Frame, 1);
 
 	*f = (Frame){ fn->name, call->at, call->inlined };
 	return f;
@@ -50,7 +50,7 @@ extend(Inliner *in, const Frame *chain, Frame *call)
 
 	if (!chain)
 		return call;
-	f = new(in->g->arena, Frame, 1);
+	f = new(in->graph->arena, Frame, 1);
 	*f = (Frame){ chain->what, chain->at, extend(in, chain->up, call) };
 	return f;
 }
@@ -71,13 +71,13 @@ static void inline_calls(Inliner *in, Node *from, const Node *to, Inlining *arou
 static void
 take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 {
-	Map values = { .arena = in->p->scratch };
+	Map values = { .arena = in->pass->scratch };
 	Frame *frame = frame_new(in, fn, call);
 
 	for (int i = 0; i < graph_ninputs(callee); i++)
 		graph_set_cloned(&values, graph_inputs(callee)[i], call->in[first + i]);
 	for NODES(n, callee->top) {
-		Node *c = node_clone(in->g, n, &values);
+		Node *c = node_clone(in->graph, n, &values);
 
 		node_insert_before(c, call);
 		note_frames(in, c, frame);
@@ -97,15 +97,15 @@ resolve_interface(Inliner *in, Node *n)
 	Function *fn;
 	Node *cast;
 
-	if (!node_is(n, prim_CallMethod) || !freeze_resolves(in->p, in->g, n->in[0], &object) ||
+	if (!node_is(n, prim_CallMethod) || !freeze_resolves(in->pass, in->graph, n->in[0], &object) ||
 	    object.tag != RT_OBJECT || !object.u.obj->cls->info ||
-	    !type_is_subtype(in->p->cx, object.u.obj->cls->info->type, n->in[0]->type))
+	    !type_is_subtype(in->pass->cx, object.u.obj->cls->info->type, n->in[0]->type))
 		return NULL;
 	fn = class_method(object.u.obj->cls->info, node_str(n, "name"));
 	if (!fn)
 		return NULL;
-	graph_set_insert_before(in->g, n);
-	cast = graph_emit(in->g, "prim::unchecked_cast", n->at, 1, n->in, 1);
+	graph_set_insert_before(in->graph, n);
+	cast = graph_emit(in->graph, "prim::unchecked_cast", n->at, 1, n->in, 1);
 	cast->out[0]->type = object.u.obj->cls->info->type;
 	node_set_input(n, 0, cast->out[0]);
 	node_attr_new(n, "function", ATTR_FUNCTION)->fn = fn;
@@ -122,22 +122,22 @@ inline_call(Inliner *in, Node *n, Inlining *around)
 	Graph *callee;
 	int depth;
 
-	if (!fn || is_inside(around, fn) || in->g->nnode > MOST_NODES)
+	if (!fn || is_inside(around, fn) || in->graph->nnode > MOST_NODES)
 		return;
-	callee = fn->graph ? fn->graph : function_graph(in->p->cx, fn);
-	if (graph_ninputs(callee) != n->nin - first || callee->top->ret->nin != n->nout || !pass_may(in->p))
+	callee = fn->graph ? fn->graph : function_graph(in->pass->cx, fn);
+	if (graph_ninputs(callee) != n->nin - first || callee->top->ret->nin != n->nout || !pass_may(in->pass))
 		return;
-	pass_note(in->p, n, "inlined");
-	depth = cx_enter_nested(in->p->cx, n->at);
+	pass_note(in->pass, n, "inlined");
+	depth = cx_enter_nested(in->pass->cx, n->at);
 	take_in(in, n, fn, callee, first);
 	inline_calls(in, before->next, after, &here);
-	cx_leave_nested(in->p->cx, depth);
+	cx_leave_nested(in->pass->cx, depth);
 }
 
 static void
 walk_subgraph(Inliner *in, Graph *g, Inlining *around)
 {
-	Inliner inner = { in->p, g, false };
+	Inliner inner = { in->pass, g, false };
 
 	inline_calls(&inner, g->top->ret->next, g->top->ret, around);
 	in->changed |= inner.changed;

@@ -15,8 +15,8 @@
 #include <string.h>
 
 typedef struct Lists {
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	AliasDb *alias;
 	bool     changed;
 } Lists;
@@ -31,7 +31,7 @@ elements_of(Lists *l, const Value *v)
 static void
 replace(Lists *l, Node *n, Value *with)
 {
-	pass_note(l->p, n, "the list's elements are known");
+	pass_note(l->pass, n, "the list's elements are known");
 	value_replace_uses(n->out[0], with);
 	node_destroy(n);
 	l->changed = true;
@@ -49,10 +49,10 @@ fold_len(Lists *l, Node *n)
 {
 	const Node *made = is_empty_dict(l, n->in[0]) ? n->in[0]->node : elements_of(l, n->in[0]);
 
-	if (!made || !pass_may(l->p))
+	if (!made || !pass_may(l->pass))
 		return;
-	graph_set_insert_before(l->g, n);
-	replace(l, n, graph_constant(l->g, rt_int(made->nin), n->at));
+	graph_set_insert_before(l->graph, n);
+	replace(l, n, graph_constant(l->graph, rt_int(made->nin), n->at));
 }
 
 static void
@@ -61,7 +61,7 @@ fold_item(Lists *l, Node *n)
 	const Node *made = elements_of(l, n->in[0]);
 	int64_t i;
 
-	if (!made || !value_int(n->in[1], &i) || i >= made->nin || i < -made->nin || !pass_may(l->p))
+	if (!made || !value_int(n->in[1], &i) || i >= made->nin || i < -made->nin || !pass_may(l->pass))
 		return;
 	replace(l, n, made->in[i < 0 ? i + made->nin : i]);
 }
@@ -71,9 +71,9 @@ fold_unpack(Lists *l, Node *n)
 {
 	const Node *made = elements_of(l, n->in[0]);
 
-	if (!made || made->nin != n->nout || !pass_may(l->p))
+	if (!made || made->nin != n->nout || !pass_may(l->pass))
 		return;
-	pass_note(l->p, n, "the list's elements are known");
+	pass_note(l->pass, n, "the list's elements are known");
 	for (int i = 0; i < n->nout; i++)
 		value_replace_uses(n->out[i], made->in[i]);
 	node_destroy(n);
@@ -86,9 +86,9 @@ fold_add(Lists *l, Node *n)
 	const Node *a = n->nin == 2 ? elements_of(l, n->in[0]) : NULL, *b = a ? elements_of(l, n->in[1]) : NULL;
 	Node *made;
 
-	if (!b || n->out[0]->type->kind != TYPE_LIST || !pass_may(l->p))
+	if (!b || n->out[0]->type->kind != TYPE_LIST || !pass_may(l->pass))
 		return;
-	made = node_new(l->g, sym(l->p->cx, "prim::ListConstruct"), n->at, 1);
+	made = node_new(l->graph, sym(l->pass->cx, "prim::ListConstruct"), n->at, 1);
 	for (int i = 0; i < a->nin; i++)
 		node_add_input(made, a->in[i]);
 	for (int i = 0; i < b->nin; i++)
@@ -123,10 +123,11 @@ fold_append(Lists *l, Node *list)
 	Node *n;
 
 	while (list->out[0]->type->kind == TYPE_LIST && (n = first_use(list->out[0], list->block)) &&
-	       op_has(n->op, TRAIT_APPENDS) && n->in[0] == list->out[0] && n->in[1] != list->out[0] && pass_may(l->p)) {
-		Node *made = node_new(l->g, list->kind, list->at, 1);
+	       op_has(n->op, TRAIT_APPENDS) && n->in[0] == list->out[0] && n->in[1] != list->out[0] &&
+	       pass_may(l->pass)) {
+		Node *made = node_new(l->graph, list->kind, list->at, 1);
 
-		pass_note(l->p, n, "the append is the first use of the list");
+		pass_note(l->pass, n, "the append is the first use of the list");
 		for (int i = 0; i < list->nin; i++)
 			node_add_input(made, list->in[i]);
 		node_add_input(made, n->in[1]);
@@ -160,7 +161,7 @@ walk_appends(Lists *l, Block *b)
 static void
 fold_reads(Lists *l)
 {
-	for INNER_FIRST(n, l->g->top) {
+	for INNER_FIRST(n, l->graph->top) {
 		if (n->nin && node_is(n, aten_len))
 			fold_len(l, n);
 		if (!n->nin || n->in[0]->type->kind != TYPE_LIST)

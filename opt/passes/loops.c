@@ -11,7 +11,7 @@
  */
 #include "../opt.h"
 
-typedef struct Loops { Pass *p; Graph *g; bool changed; } Loops;
+typedef struct Loops { Pass *pass; Graph *graph; bool changed; } Loops;
 
 static bool
 runs_once(const Node *n)
@@ -29,8 +29,8 @@ take_body(Loops *l, Node *n)
 {
 	Block *b = loop_body(n);
 
-	graph_set_insert_before(l->g, n);
-	value_replace_uses(loop_index(n), graph_constant(l->g, rt_int(0), n->at));
+	graph_set_insert_before(l->graph, n);
+	value_replace_uses(loop_index(n), graph_constant(l->graph, rt_int(0), n->at));
 	for (int i = 0; i < n->nout; i++)
 		value_replace_uses(b->param->out[1 + i], n->in[2 + i]);
 	block_splice_before(b, n);
@@ -77,9 +77,9 @@ carry_less(Loops *l, Node *n)
 		const bool stays = is_same(n->in[2 + i], loop_body(n)->ret->in[1 + i]);
 		const int twin = twin_of(n, i);
 
-		if ((!stays && twin == i) || !pass_may(l->p))
+		if ((!stays && twin == i) || !pass_may(l->pass))
 			continue;
-		pass_note(l->p, n, "value %d is %s", i, stays ? "always its initial value" : "equal to another one");
+		pass_note(l->pass, n, "value %d is %s", i, stays ? "always its initial value" : "equal to another one");
 		if (stays)
 			stop_carrying(n, i, n->in[2 + i], n->in[2 + i]);
 		else

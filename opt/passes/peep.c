@@ -11,8 +11,8 @@
 #include <string.h>
 
 typedef struct Peep {
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	AliasDb *alias;
 	bool     changed;
 } Peep;
@@ -23,8 +23,8 @@ typedef Value *Rule(Peep *, Node *);
 static Value *
 constant_at(Peep *p, Node *n, IValue v)
 {
-	graph_set_insert_before(p->g, n);
-	return graph_constant(p->g, v, n->at);
+	graph_set_insert_before(p->graph, n);
+	return graph_constant(p->graph, v, n->at);
 }
 
 static const TensorInfo *
@@ -47,7 +47,7 @@ may_share(Peep *p, const Value *a, const Value *b)
 static Value *
 cast(Peep *p, Node *n)
 {
-	return type_is_subtype(p->p->cx, n->in[0]->type, n->out[0]->type) ? n->in[0] : NULL;
+	return type_is_subtype(p->pass->cx, n->in[0]->type, n->out[0]->type) ? n->in[0] : NULL;
 }
 
 static bool
@@ -215,9 +215,9 @@ not_compared(Peep *p, Node *n)
 		if (!node_is(c, negated[i][0]) ||
 		    !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
 			continue;
-		graph_set_insert_before(p->g, n);
-		made = graph_emit(p->g, negated[i][1]->name, n->at, 2, c->in, 1);
-		made->op = op_of_inputs(p->p->cx, negated[i][1]->name, c->in, 2, 1);
+		graph_set_insert_before(p->graph, n);
+		made = graph_emit(p->graph, negated[i][1]->name, n->at, 2, c->in, 1);
+		made->op = op_of_inputs(p->pass->cx, negated[i][1]->name, c->in, 2, 1);
 		made->out[0]->type = &rt_type_bool;
 		made->inlined = n->inlined;
 		return made->out[0];
@@ -245,7 +245,7 @@ inference_norm(Peep *p, Node *n)
 	in[6] = n->in[says ? 6 : 5];
 	in[7] = n->in[says ? 7 : 6];
 	in[8] = constant_at(p, n, rt_bool(false));
-	made = graph_emit_op(p->g, "aten::batch_norm", n->at, 9, in, n->out[0]->type)->node;
+	made = graph_emit_op(p->graph, "aten::batch_norm", n->at, 9, in, n->out[0]->type)->node;
 	made->inlined = n->inlined;
 	return made->out[0];
 }
@@ -583,8 +583,8 @@ conjugate(Peep *p, Node *n)
 		if (!reader || reader->form != OP_MAP)
 			return NULL;
 	}
-	graph_set_insert_before(p->g, n);
-	return graph_emit_op(p->g, "aten::_conj_physical", n->at, 1, in, n->out[0]->type);
+	graph_set_insert_before(p->graph, n);
+	return graph_emit_op(p->graph, "aten::_conj_physical", n->at, 1, in, n->out[0]->type);
 }
 
 /* size(x, d) -> a number.  size(x) -> a list, if all sizes are known and nothing changes the list. */
@@ -610,7 +610,7 @@ size(Peep *p, Node *n)
 			return NULL;
 		dims[i] = rt_int(t->dims[i]);
 	}
-	return constant_at(p, n, value_list(p->p->cx, &rt_type_int, dims, t->rank));
+	return constant_at(p, n, value_list(p->pass->cx, &rt_type_int, dims, t->rank));
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -674,11 +674,11 @@ take_none(Peep *p, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, prim_Constant))
 			continue;
-		if (!pass_may(p->p))
+		if (!pass_may(p->pass))
 			return;
-		pass_note(p->p, n, "it is None");
-		graph_set_insert_before(p->g, n);
-		value_replace_uses(n->out[i], graph_constant(p->g, rt_none(), n->at));
+		pass_note(p->pass, n, "it is None");
+		graph_set_insert_before(p->graph, n);
+		value_replace_uses(n->out[i], graph_constant(p->graph, rt_none(), n->at));
 		p->changed = true;
 	}
 }
@@ -702,9 +702,9 @@ try_rule(Peep *p, Node *n, int nin, Rule *rule)
 	if ((nin && nin != n->nin) || !has_one_result(n) || (!n->out[0]->uses.n && !node_writes(n)) ||
 	    !(with = rule(p, n)))
 		return false;
-	if (!pass_may(p->p))
+	if (!pass_may(p->pass))
 		return true;
-	pass_note(p->p, n, "replaced");
+	pass_note(p->pass, n, "replaced");
 	value_replace_uses(n->out[0], with);
 	if (node_writes(n))                      /* a rule for a write applies only if the write changes nothing */
 		node_destroy(n);

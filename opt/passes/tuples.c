@@ -11,8 +11,8 @@
 #include "../opt.h"
 
 typedef struct Tuples {
-	Pass *p;
-	Graph *g;
+	Pass *pass;
+	Graph *graph;
 	bool  changed;
 } Tuples;
 
@@ -28,7 +28,7 @@ forward_index(Tuples *t, Node *n)
 	const Node *made = n->in[0]->node;
 	int64_t i;
 
-	if (!value_int(n->in[1], &i) || i >= made->nin || i < -made->nin || !pass_may(t->p))
+	if (!value_int(n->in[1], &i) || i >= made->nin || i < -made->nin || !pass_may(t->pass))
 		return false;
 	value_replace_uses(n->out[0], made->in[i < 0 ? i + made->nin : i]);
 	return true;
@@ -39,7 +39,7 @@ forward_unpack(Tuples *t, Node *n)
 {
 	const Node *made = n->in[0]->node;
 
-	if (n->nout != made->nin || !pass_may(t->p))
+	if (n->nout != made->nin || !pass_may(t->pass))
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		value_replace_uses(n->out[i], made->in[i]);
@@ -53,9 +53,9 @@ forward_slice(Tuples *t, Node *n)
 	const int64_t beg = node_int(n, "beg", 0), end = node_int(n, "end", 0);
 	Node *part;
 
-	if (beg < 0 || end < beg || end > made->nin || !pass_may(t->p))
+	if (beg < 0 || end < beg || end > made->nin || !pass_may(t->pass))
 		return false;
-	part = node_new(t->g, sym(t->p->cx, "prim::TupleConstruct"), n->at, 1);
+	part = node_new(t->graph, sym(t->pass->cx, "prim::TupleConstruct"), n->at, 1);
 	for (int64_t i = beg; i < end; i++)
 		node_add_input(part, made->in[i]);
 	part->out[0]->type = n->out[0]->type;
@@ -80,7 +80,7 @@ forward(Tuples *t, Node *n)
 		done = forward_slice(t, n);
 	if (!done)
 		return;
-	pass_note(t->p, n, "the tuple's elements are known");
+	pass_note(t->pass, n, "the tuple's elements are known");
 	node_destroy(n);
 	t->changed = true;
 }
@@ -89,7 +89,7 @@ forward(Tuples *t, Node *n)
 static void
 remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
 {
-	Node *made = node_new(t->g, sym(t->p->cx, "prim::TupleConstruct"), before->at, 1);
+	Node *made = node_new(t->graph, sym(t->pass->cx, "prim::TupleConstruct"), before->at, 1);
 
 	for (int i = 0; i < count; i++)
 		node_add_input(made, part[i]);
@@ -118,9 +118,9 @@ split_if_output(Tuples *t, Node *n, int at)
 		if (!is_made(n->sub[b]->ret->in[at]) || made[b]->nin != count)
 			return false;
 	}
-	if (whole->type->kind != TYPE_TUPLE || !whole->uses.n || !pass_may(t->p))
+	if (whole->type->kind != TYPE_TUPLE || !whole->uses.n || !pass_may(t->pass))
 		return false;
-	part = new(t->p->scratch, Value *, count + 1);
+	part = new(t->pass->scratch, Value *, count + 1);
 	for (int i = 0; i < count; i++) {
 		part[i] = node_add_output(n, part_type(whole, i));
 		for (int b = 0; b < 2; b++)
@@ -152,14 +152,14 @@ elements_before(Tuples *t, Node *loop, Value *whole)
 
 	if (is_made(whole))
 		return whole->node->in;
-	graph_set_insert_before(t->g, loop);
+	graph_set_insert_before(t->graph, loop);
 	if (node_is(whole->node, prim_Uninitialized)) {
-		open = new(t->p->scratch, Value *, n + 1);
+		open = new(t->pass->scratch, Value *, n + 1);
 		for (int i = 0; i < n; i++)
-			open[i] = graph_uninitialized(t->g, part_type(whole, i), loop->at);
+			open[i] = graph_uninitialized(t->graph, part_type(whole, i), loop->at);
 		return open;
 	}
-	apart = graph_emit(t->g, "prim::TupleUnpack", loop->at, 1, &whole, n);
+	apart = graph_emit(t->graph, "prim::TupleUnpack", loop->at, 1, &whole, n);
 	for (int i = 0; i < n; i++)
 		apart->out[i]->type = part_type(whole, i);
 	return apart->out;
@@ -173,11 +173,11 @@ split_carried(Tuples *t, Node *n, int at)
 	const int count = whole->type->n;
 
 	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count ||
-	    !is_made(last) || !is_there(init) || last->node->nin != count || !pass_may(t->p))
+	    !is_made(last) || !is_there(init) || last->node->nin != count || !pass_may(t->pass))
 		return false;
 	first = elements_before(t, n, init);
-	in = new(t->p->scratch, Value *, count + 1);
-	out = new(t->p->scratch, Value *, count + 1);
+	in = new(t->pass->scratch, Value *, count + 1);
+	out = new(t->pass->scratch, Value *, count + 1);
 	for (int i = 0; i < count; i++) {
 		loop_add_carried(n, first[i], NULL);
 		in[i] = loop_body(n)->param->out[loop_body(n)->param->nout - 1];
@@ -197,21 +197,21 @@ split_carried(Tuples *t, Node *n, int at)
 static void
 forward_elements(Tuples *t, Block *b)
 {
-	cx_enter(t->p->cx, b->ret->at);
+	cx_enter(t->pass->cx, b->ret->at);
 	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
 		for (int i = 0; i < n->nsub; i++)
 			forward_elements(t, n->sub[i]);
 		for (int i = n->nout - 1; i >= 0; i--) {
 			if ((node_is(n, prim_If) && split_if_output(t, n, i)) ||
 			    (node_is(n, prim_Loop) && split_carried(t, n, i))) {
-				pass_note(t->p, n, "the elements are passed on, not the tuple");
+				pass_note(t->pass, n, "the elements are passed on, not the tuple");
 				t->changed = true;
 			}
 		}
 		next = n->next;
 		forward(t, n);
 	}
-	cx_leave(t->p->cx);
+	cx_leave(t->pass->cx);
 }
 
 bool

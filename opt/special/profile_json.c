@@ -206,7 +206,7 @@ profile_print(Profile *p, const Specialization *const *s, int n)
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct ProfileReader {
-	Profile    *p;
+	Profile    *profile;
 	const char *path;
 	Map         ids;           /* value id + 1, by name */
 } ProfileReader;
@@ -214,7 +214,7 @@ typedef struct ProfileReader {
 RT_NORETURN static void
 bad(const ProfileReader *r, const char *what, const char *name)
 {
-	fail(r->p->cx, NOWHERE, "%s: %s '%s': this is no profile, or a damaged one", r->path, what, name);
+	fail(r->profile->cx, NOWHERE, "%s: %s '%s': this is no profile, or a damaged one", r->path, what, name);
 }
 
 static int64_t
@@ -241,13 +241,13 @@ read_int_of(const ProfileReader *r, const cJSON *o, const char *key, int64_t lea
 static const Type *
 read_tensor_type(const ProfileReader *r, const char *text)
 {
-	Source *s = new(r->p->cx->arena, Source, 1);
+	Source *s = new(r->profile->cx->arena, Source, 1);
 	const Type *t;
 	uint32_t at = 0;
 
-	*s = (Source){ .text = arena_strdup(r->p->cx->arena, text), .n = (int64_t)strlen(text), .name = r->path,
+	*s = (Source){ .text = arena_strdup(r->profile->cx->arena, text), .n = (int64_t)strlen(text), .name = r->path,
 		.line = 1 };
-	t = schema_type_parse(r->p->cx, NULL, s, &at);
+	t = schema_type_parse(r->profile->cx, NULL, s, &at);
 	if (!t || t->kind != TYPE_TENSOR || at != s->n)
 		bad(r, "no type of tensors:", text);
 	return t;
@@ -305,7 +305,7 @@ read_parts(const ProfileReader *r, const cJSON *list, bool tuple)
 	const cJSON *one;
 	int i = 0;
 
-	p.part = new(r->p->cx->arena, Pattern, p.n + 1);
+	p.part = new(r->profile->cx->arena, Pattern, p.n + 1);
 	cJSON_ArrayForEach(one, list)
 		p.part[i++] = read_pattern(r, one);
 	return p;
@@ -329,7 +329,7 @@ read_pattern(const ProfileReader *r, const cJSON *o)
 		p.type = read_tensor_type(r, v->valuestring);
 		p.form = type_is_complete(p.type) ? PATTERN_TENSOR : PATTERN_ANY;
 	} else if (!strcmp(v->string, "str") && cJSON_IsString(v)) {
-		p.value = value_str(r->p->cx, v->valuestring, -1);
+		p.value = value_str(r->profile->cx, v->valuestring, -1);
 	} else if (!strcmp(v->string, "device") && cJSON_IsString(v)) {
 		p.value.tag = RT_DEVICE;
 		if (!device_of_text(v->valuestring, &p.value.u.i))
@@ -349,8 +349,8 @@ read_pattern(const ProfileReader *r, const cJSON *o)
 static Pattern *
 read_state(const ProfileReader *r, const cJSON *o)
 {
-	const State *state = r->p->state;
-	Pattern *found = new(r->p->cx->arena, Pattern, state->at.n + 1);
+	const State *state = r->profile->state;
+	Pattern *found = new(r->profile->cx->arena, Pattern, state->at.n + 1);
 
 	if (cJSON_GetArraySize(o) != state->at.n)
 		bad(r, "another number of attributes in", "state");
@@ -367,14 +367,14 @@ read_state(const ProfileReader *r, const cJSON *o)
 static Specialization *
 read_signature(const ProfileReader *r, const cJSON *o)
 {
-	const int nargs = graph_ninputs(r->p->graph) - function_first(r->p->fn);
+	const int nargs = graph_ninputs(r->profile->graph) - function_first(r->profile->fn);
 	const cJSON *args = cJSON_GetObjectItemCaseSensitive(o, "arguments"), *one;
-	Specialization *s = new(r->p->cx->arena, Specialization, 1);
+	Specialization *s = new(r->profile->cx->arena, Specialization, 1);
 	int i = 0;
 
-	*s = (Specialization){ .fn = r->p->fn, .count = read_int_of(r, o, "count", 0) };
-	s->pattern = new(r->p->cx->arena, Pattern, nargs + 1);
-	s->seen = new(r->p->cx->arena, ValueProfile, r->p->nvalue + 1);
+	*s = (Specialization){ .fn = r->profile->fn, .count = read_int_of(r, o, "count", 0) };
+	s->pattern = new(r->profile->cx->arena, Pattern, nargs + 1);
+	s->seen = new(r->profile->cx->arena, ValueProfile, r->profile->nvalue + 1);
 	if (cJSON_GetArraySize(args) != nargs)
 		bad(r, "another number of", "arguments");
 	cJSON_ArrayForEach(one, args)
@@ -388,7 +388,7 @@ read_signature(const ProfileReader *r, const cJSON *o)
 int
 profile_parse(Profile *p, const char *path, const char *text, Specialization ***out)
 {
-	ProfileReader r = { .p = p, .path = path, .ids = { .arena = p->cx->arena } };
+	ProfileReader r = { .profile = p, .path = path, .ids = { .arena = p->cx->arena } };
 	const char *const *names = graph_names(p->graph);
 	cJSON *o = cJSON_Parse(text);
 	const cJSON *graph = cJSON_GetObjectItemCaseSensitive(o, "graph"), *one;

@@ -36,8 +36,8 @@ add_slots(StateSlot *s, const Node *n, Arena *a)
 }
 
 typedef struct Finder {
-	State *s;
-	Arena *a;
+	State *state;
+	Arena *arena;
 	Vec(const char *) written;        /* attributes written before the current node */
 } Finder;
 
@@ -55,11 +55,11 @@ add_read(Finder *f, const Node *n, const char *path)
 {
 	StateSlot slot = { .path = path, .name = node_str(n, "name") };
 
-	if (map_get(&f->s->index, path))
+	if (map_get(&f->state->index, path))
 		return;
-	add_slots(&slot, n, f->a);
-	vec_push(f->a, &f->s->at, slot);
-	map_put(&f->s->index, path, (void *)(intptr_t)f->s->at.n);
+	add_slots(&slot, n, f->arena);
+	vec_push(f->arena, &f->state->at, slot);
+	map_put(&f->state->index, path, (void *)(intptr_t)f->state->at.n);
 }
 
 /* Adds the attributes that are read before they are written. */
@@ -70,16 +70,16 @@ find_reads(Finder *f, const Block *b)
 
 	for NODES(n, b) {
 		const bool get = node_is(n, prim_GetAttr);
-		const char *path = get || node_is(n, prim_SetAttr) ? path_of(f->s->graph, f->a, n) : NULL;
+		const char *path = get || node_is(n, prim_SetAttr) ? path_of(f->state->graph, f->arena, n) : NULL;
 
 		if (path && !get)
-			vec_push(f->a, &f->written, path);
+			vec_push(f->arena, &f->written, path);
 		else if (path && n->out[0]->type->kind != TYPE_CLASS && !was_written(f, path))
 			add_read(f, n, path);
 		for (int i = 0; i < n->nsub; i++)
 			find_reads(f, n->sub[i]);
 	}
-	if (b != f->s->graph->top)
+	if (b != f->state->graph->top)
 		f->written.n = before;
 }
 
@@ -91,7 +91,7 @@ state_of(Graph *g, bool has_self)
 	s->graph = g;
 	s->index.arena = g->cx->arena;
 	if (has_self)
-		find_reads(&(Finder){ .s = s, .a = g->cx->arena }, g->top);
+		find_reads(&(Finder){ .state = s, .arena = g->cx->arena }, g->top);
 	return s;
 }
 

@@ -24,7 +24,7 @@ typedef struct Dim {
 } Dim;
 
 typedef struct Search {
-	Samples s;
+	Samples samples;
 	Dim dim[SIZE_ATOMS];
 	int ndim, nsymbol;
 	bool batch;                      /* whether only the first dims of tensors are tried */
@@ -58,7 +58,7 @@ is_contiguous(const TensorInfo *t)
 static void
 keep_size(Search *q, const TensorInfo *t, int axis, const char *name, const char *why)
 {
-	vec_push(q->s.cx->arena, q->fixed,
+	vec_push(q->samples.cx->arena, q->fixed,
 		 ((FixedSize){ name, axis, t->rank, t->dims[axis], { .what = why } }));
 }
 
@@ -66,8 +66,8 @@ static const Type *
 open_tensor(Search *q, const Type *type, const char *name)
 {
 	TensorInfo t = *type->tensor;
-	int64_t *dims = new(q->s.cx->arena, int64_t, t.rank + 1);
-	const char *why = !is_contiguous(&t) ? arena_printf(q->s.cx->arena, "%s is not contiguous", name) :
+	int64_t *dims = new(q->samples.cx->arena, int64_t, t.rank + 1);
+	const char *why = !is_contiguous(&t) ? arena_printf(q->samples.cx->arena, "%s is not contiguous", name) :
 			  q->ndim + t.rank > SIZE_ATOMS ? "the arguments have too many sizes to try all" : NULL;
 
 	if (why) {
@@ -90,16 +90,16 @@ open_tensor(Search *q, const Type *type, const char *name)
 	}
 	t.dims = dims;
 	t.strides = NULL;
-	return type_tensor(q->s.cx, &t);
+	return type_tensor(q->samples.cx, &t);
 }
 
 static Pattern *
 open_patterns(Search *q, const Pattern *p, int n, const Arg *args, const char *in)
 {
-	Pattern *out = new(q->s.cx->arena, Pattern, n + 1);
+	Pattern *out = new(q->samples.cx->arena, Pattern, n + 1);
 
 	for (int i = 0; i < n; i++) {
-		const char *name = args ? args[i].name : arena_printf(q->s.cx->arena, "%s[%d]", in, i);
+		const char *name = args ? args[i].name : arena_printf(q->samples.cx->arena, "%s[%d]", in, i);
 
 		out[i] = p[i];
 		if (p[i].form == PATTERN_TENSOR)
@@ -131,15 +131,15 @@ prime_above(int64_t n, int k)
 static bool
 may_begin(Search *q, const int64_t *base, const int64_t *varied)
 {
-	if (!samples_may_try(&q->s)) {
-		q->s.why = (Cause){ .what = "the model is too large to try more sizes" };
+	if (!samples_may_try(&q->samples)) {
+		q->samples.why = (Cause){ .what = "the model is too large to try more sizes" };
 		return false;
 	}
-	if (!samples_begin(&q->s, base, varied))
+	if (!samples_begin(&q->samples, base, varied))
 		return false;
-	if (shapes_fail_within(q->profiled, q->s.shapes[0]))
+	if (shapes_fail_within(q->profiled, q->samples.shapes[0]))
 		return true;
-	q->s.why = shapes_differ(q->profiled, q->s.shapes[0]);
+	q->samples.why = shapes_differ(q->profiled, q->samples.shapes[0]);
 	return false;
 }
 
@@ -147,7 +147,7 @@ static void
 note_cause(Search *q, const Group *g)
 {
 	for (int i = 0; i < g->n; i++)
-		q->dim[g->at[i]].why = q->s.why;
+		q->dim[g->at[i]].why = q->samples.why;
 }
 
 /* Tries whether the dims of a group may have the sizes `from` and `to`.  `from` is the profiled size, or for dims of
@@ -193,7 +193,7 @@ may_be_far(Search *q, const Group *g, int64_t size)
 		memcpy(far, q->base, sizeof far);
 		for (int i = 0; i < g->n; i++)
 			far[g->at[i]] = to;
-		if (to > 1 && samples_may_try(&q->s) && samples_begin(&q->s, q->base, far))
+		if (to > 1 && samples_may_try(&q->samples) && samples_begin(&q->samples, q->base, far))
 			return true;
 	}
 	note_cause(q, g);
@@ -207,11 +207,11 @@ static bool
 try_group(Search *q, const Group *g)
 {
 	const int64_t size = q->dim[g->at[0]].size;
-	const int rolled = q->s.rolled.n;
+	const int rolled = q->samples.rolled.n;
 
 	if (size == 1 && q->varies_one)
 		return false;
-	q->s.why = (Cause){ .what = "too many sizes vary" };
+	q->samples.why = (Cause){ .what = "too many sizes vary" };
 	if (q->nsymbol == SYMBOLS_MOST)
 		note_cause(q, g);
 	if (q->nsymbol < SYMBOLS_MOST &&
@@ -219,7 +219,7 @@ try_group(Search *q, const Group *g)
 		       : may_be_far(q, g, size) && (try_sizes(q, g, size, prime_above(size, q->nsymbol)) ||
 						    try_sizes(q, g, size, size * (q->nsymbol + 2)))))
 		return true;
-	q->s.rolled.n = rolled;
+	q->samples.rolled.n = rolled;
 	return false;
 }
 
@@ -339,19 +339,19 @@ explain_one(Search *q, int i)
 	memcpy(varied, q->varied, sizeof varied);
 	base[i] = prime_above(4, 2 * q->nsymbol);
 	varied[i] = prime_above(4, 2 * q->nsymbol + 1);
-	q->dim[i].why = !may_begin(q, base, varied) ? q->s.why : (Cause){ .what =
+	q->dim[i].why = !may_begin(q, base, varied) ? q->samples.why : (Cause){ .what =
 			"only one of several sizes of 1 can vary; give an input where this one is larger" };
 }
 
 static void
 search(Search *q)
 {
-	if (!samples_begin(&q->s, q->base, q->base)) {
+	if (!samples_begin(&q->samples, q->base, q->base)) {
 		for (int i = 0; i < q->ndim; i++)
-			q->dim[i].why = q->s.why;
+			q->dim[i].why = q->samples.why;
 		return;
 	}
-	q->profiled = q->s.shapes[0];
+	q->profiled = q->samples.shapes[0];
 	try_batch(q);
 	for (int i = 0; i < q->ndim; i++)
 		try_alone(q, i);
@@ -384,7 +384,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	q->fixed = fixed;
 	q->batch = varied.batch;
 	q->without = varied.without;
-	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .narg = narg, .begun = -1,
+	q->samples = (Samples){ .cx = cx, .d = d, .profile = nothing, .narg = narg, .begun = -1,
 			  .left = TRIAL_NODES };
 	*d = (Specialization){ .fn = fn, .pattern = open_patterns(q, signature, narg, fn->schema->args + first, NULL) };
 	search(q);

@@ -14,7 +14,7 @@ typedef struct On { uint8_t data, form, kind; } On;
 
 typedef struct Depends {
 	Cx       *cx;
-	Graph    *g;
+	Graph    *graph;
 	AliasDb  *alias;
 	On       *on;              /* dependencies, by value id */
 	Vec(const Value *) memory; /* values made so far whose memory may be written to */
@@ -212,7 +212,7 @@ draws(Depends *d, const Node *n)
 	IValue v;
 
 	return node_is_nondeterministic(n) &&
-	       !(train && freeze_resolves(&d->pass, d->g, train, &v) && v.tag == RT_BOOL && !v.u.i);
+	       !(train && freeze_resolves(&d->pass, d->graph, train, &v) && v.tag == RT_BOOL && !v.u.i);
 }
 
 /* Returns the dependencies of an operator's result.  Sizes of a pointwise result depend on its tensors only, other
@@ -415,13 +415,13 @@ go_through(Depends *d, const Node *n)
 static void
 begin(Depends *d, bool method)
 {
-	for (int i = method; i < graph_ninputs(d->g); i++) {
-		const Value *v = graph_inputs(d->g)[i];
+	for (int i = method; i < graph_ninputs(d->graph); i++) {
+		const Value *v = graph_inputs(d->graph)[i];
 
 		on(d, v)->data = (has_tensor(v->type) ? ON_DATA : 0) | (has_number(v->type) ? ON_NUMBERS : 0);
 		vec_push(d->cx->arena, &d->memory, v);
 	}
-	for NODES(n, d->g->top)
+	for NODES(n, d->graph->top)
 		if (node_is(n, prim_SetAttr) && is_module(n->in[0]->type))
 			map_put(&d->state, key_of(d, n), n);
 }
@@ -437,7 +437,7 @@ is_size_check(const WayChoice *c)
 static void
 find_reasons(Cx *cx, Graph *g, IValue self, bool method, WayChoices *c)
 {
-	Depends d = { .cx = cx, .g = g, .table = known_table(cx), .on = new(cx->arena, On, g->nvalue + 1),
+	Depends d = { .cx = cx, .graph = g, .table = known_table(cx), .on = new(cx->arena, On, g->nvalue + 1),
 		.attributes.arena = cx->arena, .state.arena = cx->arena,
 		.pass = { .cx = cx, .scratch = cx->arena, .self = self } };
 

@@ -18,7 +18,7 @@
 enum { MOST_NODES = 500000 };
 
 typedef struct Walk {
-	Tracer *t;
+	Tracer *tracer;
 	Graph  *to;
 	const RtCode *code;        /* Code whose turns are taken.  Null for a forked function, which has no name. */
 	const Value *self;         /* The object whose method `to` is.  Null if `to` is no method. */
@@ -42,7 +42,7 @@ static void
 copy(Walk *w, Node *n)
 {
 	if (w->to->nnode > MOST_NODES)
-		fail(w->t->cx, n->at, "the trace gets more than %d nodes", MOST_NODES);
+		fail(w->tracer->cx, n->at, "the trace gets more than %d nodes", MOST_NODES);
 	graph_insert(w->to, node_clone(w->to, n, &w->values));
 }
 
@@ -51,7 +51,7 @@ copy(Walk *w, Node *n)
 static const Turn *
 next_turn(Walk *w, const Node *n, int pc)
 {
-	Tracer *t = w->t;
+	Tracer *t = w->tracer;
 	const Turn *turn = t->at < t->way->at.n ? &t->way->at.at[t->at] : NULL;
 
 	if (t->still)
@@ -67,7 +67,7 @@ next_turn(Walk *w, const Node *n, int pc)
 static void
 note_choice(Walk *w, const Node *n, const Turn *turn, Value *first, Value *second)
 {
-	Tracer *t = w->t;
+	Tracer *t = w->tracer;
 
 	if (t->whole && !t->aside)
 		vec_push(t->cx->arena, &t->choices, ((WayChoice){ n, w->at.src ? w->at : n->at, turn->went, turn->cls,
@@ -91,7 +91,7 @@ walk_loop(Walk *w, const Node *n)
 {
 	const Block *b = loop_body(n);
 	Value *max = now(w, loop_max(n)), *cond = now(w, loop_cond(n));
-	Value **carried = new(w->t->cx->arena, Value *, n->nout + 1);
+	Value **carried = new(w->tracer->cx->arena, Value *, n->nout + 1);
 	const Turn *turn;
 
 	for (int i = 0; i < n->nout; i++)
@@ -157,17 +157,18 @@ is_own_text(const Graph *g)
 static void
 walk_inlined(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
-	Walk in = { .t = w->t, .to = w->to, .code = code_of(fn), .self = w->self, .values.arena = w->t->cx->arena };
-	const Graph *g = function_graph(w->t->cx, fn);
+	Walk in = { .tracer = w->tracer, .to = w->to, .code = code_of(fn), .self = w->self,
+		    .values.arena = w->tracer->cx->arena };
+	const Graph *g = function_graph(w->tracer->cx, fn);
 	int depth;
 
 	for (int i = 0; i < graph_ninputs(g); i++)
 		graph_set_cloned(&in.values, graph_inputs(g)[i], args[i]);
 	if (w->at.src || is_own_text(g))
 		in.at = w->at.src ? w->at : n->at;
-	depth = cx_enter_nested(w->t->cx, n->at);
+	depth = cx_enter_nested(w->tracer->cx, n->at);
 	walk_block(&in, g->top);
-	cx_leave_nested(w->t->cx, depth);
+	cx_leave_nested(w->tracer->cx, depth);
 	for (int i = 0; i < n->nout; i++)
 		graph_set_cloned(&w->values, n->out[i], now(&in, g->top->ret->in[i]));
 }
@@ -176,9 +177,9 @@ walk_inlined(Walk *w, const Node *n, Function *fn, Value *const *args)
 static void
 walk_kept(Walk *w, Node *n, Function *fn)
 {
-	w->t->aside++;
-	trace_walk(w->t, fn);
-	w->t->aside--;
+	w->tracer->aside++;
+	trace_walk(w->tracer, fn);
+	w->tracer->aside--;
 	copy(w, n);
 }
 
@@ -233,11 +234,11 @@ variant_of(Tracer *t, Function *fn)
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
-	Variant *v = variant_of(w->t, fn);
+	Variant *v = variant_of(w->tracer, fn);
 	Node *call = graph_emit(w->to, "prim::CallMethod", n->at, n->nin, args, n->nout);
 
 	node_attr_new(call, "function", ATTR_FUNCTION)->fn = v->fn;
-	vec_push(w->t->cx->arena, &w->t->calls, ((VariantCall){ call, v }));
+	vec_push(w->tracer->cx->arena, &w->tracer->calls, ((VariantCall){ call, v }));
 	for (int i = 0; i < n->nout; i++) {
 		call->out[i]->type = n->out[i]->type;
 		call->out[i]->name = n->out[i]->name;
@@ -248,7 +249,7 @@ walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 static bool
 is_other_module(const Walk *w, const Function *fn, const Value *object)
 {
-	return !w->t->whole && !w->t->aside && fn->self && fn->self->kind == TYPE_CLASS &&
+	return !w->tracer->whole && !w->tracer->aside && fn->self && fn->self->kind == TYPE_CLASS &&
 	       class_info(fn->self)->module && object != w->self;
 }
 
@@ -275,16 +276,16 @@ static void
 walk_call(Walk *w, Node *n)
 {
 	const int first = node_is(n, prim_CallFunction) && !node_attr(n, "function");
-	Value **args = new(w->t->cx->arena, Value *, n->nin + 1);
+	Value **args = new(w->tracer->cx->arena, Value *, n->nin + 1);
 	Function *fn = node_function(n);
 
 	for (int i = first; i < n->nin; i++)
 		args[i - first] = now(w, n->in[i]);
 	if (!fn && !node_is(n, prim_CallMethod))
-		fail_lacks(w->t->cx, n->at, "tracing a call of a value");
+		fail_lacks(w->tracer->cx, n->at, "tracing a call of a value");
 	if (!fn)
 		fn = called_by_name(w, n, &args[0]);
-	if (!w->t->aside && is_kept(w->t, fn))
+	if (!w->tracer->aside && is_kept(w->tracer, fn))
 		walk_kept(w, n, fn);
 	else if (node_is(n, prim_CallMethod) && is_other_module(w, fn, args[0]))
 		walk_module(w, n, fn, args);
@@ -297,11 +298,11 @@ walk_call(Walk *w, Node *n)
 static void
 walk_task(Walk *w, Node *n)
 {
-	Tracer *t = w->t;
+	Tracer *t = w->tracer;
 	const bool later = node_is(n, prim_awaitable), here = t->whole && !later;
 	const Graph *body = node_attr(n, "Subgraph")->g;
 	Graph *g = here ? w->to : graph_new(t->cx, body->name), *kept = here ? graph_new(t->cx, body->name) : g;
-	Walk in = { .t = t, .to = g, .values.arena = t->cx->arena };
+	Walk in = { .tracer = t, .to = g, .values.arena = t->cx->arena };
 	Node *task = node_new(w->to, n->kind, n->at, n->nout);
 	Value *result;
 
@@ -353,7 +354,7 @@ turns(Cx *cx, Function *fn)
 static bool
 walk_with(Walk *w, Node *n, const char *method)
 {
-	Cx *cx = w->t->cx;
+	Cx *cx = w->tracer->cx;
 	const ClassInfo *info = n->in[0]->type->kind == TYPE_CLASS ? class_info(n->in[0]->type) : NULL;
 	Function *enter = info ? class_method(info, "__enter__") : NULL;
 	Function *leave = info ? class_method(info, "__exit__") : NULL;
@@ -390,17 +391,17 @@ walk_node(Walk *w, Node *n)
 static void
 walk_block(Walk *w, const Block *b)
 {
-	cx_enter(w->t->cx, b->ret->at);
+	cx_enter(w->tracer->cx, b->ret->at);
 	for NODES(n, b)
 		walk_node(w, n);
-	cx_leave(w->t->cx);
+	cx_leave(w->tracer->cx);
 }
 
 Graph *
 trace_walk(Tracer *t, Function *fn)
 {
 	const Graph *g = function_graph(t->cx, fn);
-	Walk w = { .t = t, .to = graph_new(t->cx, fn->name), .code = code_of(fn), .values.arena = t->cx->arena };
+	Walk w = { .tracer = t, .to = graph_new(t->cx, fn->name), .code = code_of(fn), .values.arena = t->cx->arena };
 	int depth;
 
 	for (int i = 0; i < graph_ninputs(g); i++)
