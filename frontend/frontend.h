@@ -287,7 +287,7 @@ typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
 
 typedef struct CallSite {          /* Call: its n arguments as written, and the graph into which nodes are inserted. */
-	Graph *g;
+	Graph *graph;
 	Range  at;
 	const NamedValue *arg;
 	int    n;

@@ -112,7 +112,7 @@ wildcard_of(AliasDb *db, const Type *t)
 	intptr_t have;
 	int e;
 
-	t = db->any ? &rt_type_any : type_unshaped(db->g->cx, t);
+	t = db->any ? &rt_type_any : type_unshaped(db->graph->cx, t);
 	if (t->kind == TYPE_OPTIONAL)
 		return wildcard_of(db, t->of[0]);
 	snprintf(key, sizeof key, "%p", (const void *)t);
@@ -336,7 +336,7 @@ make_alias_of_argument(AliasDb *db, const Value *result, const Value *argument)
 static void
 analyze_op(AliasDb *db, const Node *n)
 {
-	const Schema *s = op_schema(db->g->cx, n->op);
+	const Schema *s = op_schema(db->graph->cx, n->op);
 	const bool loose = node_may_return_input(n);
 
 	for (int i = 0; i < n->nin; i++) {
@@ -650,10 +650,10 @@ analyze_node(AliasDb *db, const Node *n)
 static void
 analyze_block(AliasDb *db, const Block *b)
 {
-	cx_enter(db->g->cx, b->ret->at);
+	cx_enter(db->graph->cx, b->ret->at);
 	for NODES(n, b)
 		analyze_node(db, n);
-	cx_leave(db->g->cx);
+	cx_leave(db->graph->cx);
 }
 
 AliasDb *
@@ -670,7 +670,7 @@ alias_db_placed(Graph *g, Arena *arena, const void *(*place)(void *, const Value
 
 	db->place = place;
 	db->place_arg = arg;
-	db->g = g;
+	db->graph = g;
 	db->arena = arena;
 	db->nvalue = g->nvalue;
 	db->nnode = g->nnode;

@@ -23,7 +23,7 @@ typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
 enum { ALIAS_UNKNOWN = -2 };   /* Marks a value made after the database that no alias_copy_value describes. */
 
 struct AliasDb {
-	Graph  *g;
+	Graph  *graph;
 	Arena  *arena;
 	Vec(Element) element;
 	/* Element of each value, by value id. -1 if it has none yet. ALIAS_UNKNOWN if it was made after the

@@ -16,12 +16,12 @@
 static void
 lacks(Lower *l, const Node *n, const char *name, const char *schema)
 {
-	if (!l->w->lacking)
+	if (!l->work->lacking)
 		fail_lacks(l->cx, n->at, "no kernel for %s", name);
-	for (int i = 0; i < l->w->lacking->n; i++)
-		if (!strcmp(l->w->lacking->at[i].name, name))
+	for (int i = 0; i < l->work->lacking->n; i++)
+		if (!strcmp(l->work->lacking->at[i].name, name))
 			return;
-	vec_push(l->cx->arena, l->w->lacking, ((Lacking){ name, n->at, schema }));
+	vec_push(l->cx->arena, l->work->lacking, ((Lacking){ name, n->at, schema }));
 }
 
 /* Emits a RAISE that defines the node's outputs, so that lowering continues and finds all missing operators. */
@@ -37,7 +37,7 @@ lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 static void
 emit_call(Lower *l, Node *n, Function *callee, int first)
 {
-	insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, callee)));
+	insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->work, callee)));
 	insn_use_from(l, n, first);
 	insn_define_all(l, n);
 }
@@ -75,7 +75,7 @@ lower_fork(Lower *l, Node *n)
 	fn->name = arena_printf(l->cx->arena, "%s.<forked function>", l->fn->name);
 	fn->graph = node_attr(n, "Subgraph")->g;
 	insn_node(l, n, node_is(n, prim_fork) ? RT_DO_FORK : RT_DO_AWAIT,
-		  (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
+		  (uint32_t)index_of_callee(l, lower_code_of(l->work, fn)));
 }
 
 static const char *
@@ -100,7 +100,7 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 			none = (int)insn_constant(l, rt_none());
 		in[i] = at < 0 ? (uint32_t)none : (uint32_t)n->in[at]->reg;
 	}
-	insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, base->function)));
+	insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->work, base->function)));
 	for (int i = 0; i < of->nargs; i++)
 		insn_in(l, in[i]);
 	for (int i = 0; i < of->nrets; i++)
@@ -139,7 +139,7 @@ lower_row(Lower *l, Node *n, Function *body)
 	const int list = s->vararg ? pack_varargs(l, n, nfixed) : -1;
 
 	if (body)
-		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, body)));
+		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->work, body)));
 	else
 		insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op, full_name(l, n->op)));
 	for (int i = 0; i < nfixed; i++)
@@ -192,7 +192,7 @@ lower_constant(Lower *l, Node *n)
 	if (l->last[n->id].unused[0])
 		return;
 	if (fn) {
-		f = rt_function_new(cx_rt(l->cx), lower_code_of(l->w, fn), 0);
+		f = rt_function_new(cx_rt(l->cx), lower_code_of(l->work, fn), 0);
 		if (!f)
 			BUG("no memory for a function value");
 		v = rt_ref(RT_FUNCTION, f);
@@ -442,8 +442,8 @@ finish(Lower *l)
 	c->text = l->text.at;
 	c->ninsn = l->insn.n;
 	c->nreg = l->busy.n;
-	c->narg = graph_ninputs(l->g);
-	c->nresult = l->g->top->ret->nin;
+	c->narg = graph_ninputs(l->graph);
+	c->nresult = l->graph->top->ret->nin;
 	c->nkernel = l->kernel.n;
 	c->nconstant = l->constant.n;
 	c->ntype = l->type.n;
@@ -476,7 +476,7 @@ static void
 lower_function(Work *w, Function *fn)
 {
 	Graph *g = graph_of(fn);
-	Lower l = { .w = w, .cx = w->cx, .fn = fn, .g = g, .code = fn->code, .index = { .arena = w->cx->arena },
+	Lower l = { .work = w, .cx = w->cx, .fn = fn, .graph = g, .code = fn->code, .index = { .arena = w->cx->arena },
 		    .node = lower_node };
 
 	forget_registers(g->top);

@@ -27,7 +27,7 @@ emit_method(Lower *l, const Value *object, const char *method, const uint32_t *a
 	Function *m = t->kind == TYPE_CLASS ? class_method(class_info(t), method) : NULL;
 
 	if (m) {
-		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, m)));
+		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->work, m)));
 	} else {
 		insn_emit(l, RT_DO_CALL_METHOD, need_method(l, t, method));
 	}

@@ -454,7 +454,7 @@ lower_key_of(const Work *w, const Type *interface, const char *name)
 uint32_t
 need_method(Lower *l, const Type *interface, const char *name)
 {
-	vec_push(l->cx->arena, &l->w->virtual_name, name);
-	vec_push(l->cx->arena, &l->w->virtual_type, interface);
-	return (uint32_t)index_of_string(l, lower_key_of(l->w, interface, name));
+	vec_push(l->cx->arena, &l->work->virtual_name, name);
+	vec_push(l->cx->arena, &l->work->virtual_type, interface);
+	return (uint32_t)index_of_string(l, lower_key_of(l->work, interface, name));
 }

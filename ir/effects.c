@@ -180,7 +180,7 @@ written_marks(AliasDb *db)
 	if (db->written)
 		return db->written;
 	db->written = flags_new(db);
-	for NODES(n, db->g->top)
+	for NODES(n, db->graph->top)
 		mark(db->written, writes_of(db, n));
 	for (int i = 0; i < db->outside.n; i++)
 		mark(db->written, alias_reach_of(db, db->outside.at[i]));
@@ -256,7 +256,7 @@ mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 static void
 mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen)
 {
-	for ALL_NODES(n, db->g->top)
+	for ALL_NODES(n, db->graph->top)
 		if (node_is(n, prim_BailOut))
 			mark_inputs_escaped(db, escaped, seen, n);
 }
@@ -271,7 +271,7 @@ escaped_marks(AliasDb *db)
 		mark(escaped, alias_places_of(db, db->wildcard.at[i]));
 	for (int i = 0; i < db->constant.n; i++)
 		mark(escaped, alias_places_of(db, db->constant.at[i]));
-	mark_inputs_escaped(db, escaped, seen, db->g->top->ret);
+	mark_inputs_escaped(db, escaped, seen, db->graph->top->ret);
 	mark_left_to_generic(db, escaped, seen);
 	return escaped;
 }

@@ -21,10 +21,10 @@ typedef struct Handler {         /* Exception handler of a with-scope. */
 } Handler;
 
 typedef struct Lower {
-	Work    *w;
+	Work    *work;
 	Cx      *cx;
 	Function *fn;
-	Graph   *g;
+	Graph   *graph;
 	RtCode  *code;
 	LastUse *last;
 	int     *hint;           /* Preferred register + 1 of each value, by value id. 0 if it has none. */

@@ -500,8 +500,8 @@ void norm_line(const NormChannel *, double eps, double *scale, double *shift);
 /* ---- reweigh.c: folds a scale and a shift of output channels into weights: convbn.c, affine.c, parallel.c -------- */
 
 typedef struct Reweigh {           /* state of one run over a graph */
-	Pass    *p;
-	Graph   *g;
+	Pass    *pass;
+	Graph   *graph;
 	AliasDb *alias;
 	int      own;              /* lowest id of the constants that this run made */
 } Reweigh;

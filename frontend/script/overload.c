@@ -488,9 +488,9 @@ match(Match *m, const Schema *s, const CallSite *site, Values *out)
 static bool
 match_and_emit(const CallSite *site, const Schema *s, bool implicit, Buf *why, Values *out)
 {
-	Cx *cx = site->g->cx;
+	Cx *cx = site->graph->cx;
 	Match trial = { .cx = cx, .at = site->at, .convert = implicit, .why = why };
-	Match m = { .cx = cx, .graph = site->g, .at = site->at, .convert = implicit };
+	Match m = { .cx = cx, .graph = site->graph, .at = site->at, .convert = implicit };
 	Values none = { 0 };
 
 	return match(&trial, s, site, &none) && match(&m, s, site, out);
@@ -503,7 +503,7 @@ match_schema(const CallSite *site, const Schema *s, bool implicit, Buf *why)
 
 	if (!match_and_emit(site, s, implicit, why, &out))
 		return 0;
-	return out.at ? out.at : new(site->g->cx->arena, Value *, 1);
+	return out.at ? out.at : new(site->graph->cx->arena, Value *, 1);
 }
 
 /* ---- the node ---------------------------------------------------------------------------------------------------- */
@@ -649,7 +649,7 @@ candidate_schema(Cx *cx, Candidate *c)
 static Value *
 emit_candidate(const CallSite *site, const Candidate *c, const Values *args)
 {
-	Graph *g = site->g;
+	Graph *g = site->graph;
 	Range at = site->at;
 
 	if (c->builtin >= 0)
@@ -664,7 +664,7 @@ try_candidates(const CallSite *site, Candidates *v)
 {
 	for (int implicit = v->n == 1; implicit < 2; implicit++) {
 		for (int i = 0; i < v->n; i++) {
-			const Schema *s = candidate_schema(site->g->cx, &v->at[i]);
+			const Schema *s = candidate_schema(site->graph->cx, &v->at[i]);
 			Values out = { 0 };
 
 			if (match_and_emit(site, s, implicit, 0, &out))
@@ -678,7 +678,7 @@ try_candidates(const CallSite *site, Candidates *v)
 static void
 explain(const CallSite *site, Candidates *v, Buf *why)
 {
-	Cx *cx = site->g->cx;
+	Cx *cx = site->graph->cx;
 	Values out = { 0 };
 
 	for (int i = 0; i < v->n; i++) {
@@ -709,7 +709,7 @@ static Value *
 note_lacking(const CallSite *site, const char *name)
 {
 	Lacking lacking = { .name = name, .at = site->at, .schema = "" };
-	Graph *g = site->g;
+	Graph *g = site->graph;
 	Node *node;
 
 	if (!g->cx->lacking)
@@ -734,7 +734,7 @@ compared_to_itself(const CallSite *site, const char *name)
 	kind = args[0].v->type->kind;
 	if (kind != TYPE_FLOAT && kind != TYPE_INT && kind != TYPE_BOOL)
 		return NULL;
-	return graph_constant(site->g, rt_bool(equal), site->at);
+	return graph_constant(site->graph, rt_bool(equal), site->at);
 }
 
 Value *

@@ -45,28 +45,28 @@ back_emit_row(Graph *g, const char *id, Range at, int n, Value *const *in)
 Value *
 back_row1(Back *b, const char *id, Range at, Value *x)
 {
-	return back_emit_row(b->a->g, id, at, 1, &x);
+	return back_emit_row(b->diff->graph, id, at, 1, &x);
 }
 
 Value *
 back_row2(Back *b, const char *id, Range at, Value *x, Value *y)
 {
-	return back_emit_row(b->a->g, id, at, 2, (Value *[2]){ x, y });
+	return back_emit_row(b->diff->graph, id, at, 2, (Value *[2]){ x, y });
 }
 
 void
 back_at_end(Back *b)
 {
 	if (b->stop)
-		graph_set_insert_before(b->a->g, b->stop);
+		graph_set_insert_before(b->diff->graph, b->stop);
 	else
-		graph_set_insert_end(b->a->g, b->to);
+		graph_set_insert_end(b->diff->graph, b->to);
 }
 
 void
 back_at_front(Back *b)
 {
-	graph_set_insert_before(b->a->g, b->front);
+	graph_set_insert_before(b->diff->graph, b->front);
 }
 
 Value *
@@ -131,8 +131,8 @@ hand_out_if(Back *b, Value *v)
 	for (int i = 0; i < n->nout; i++)
 		if (n->sub[mine]->ret->in[i] == v)
 			return n->out[i];
-	graph_set_insert_end(b->a->g, other);
-	none_there = graph_uninitialized(b->a->g, v->type, n->at);
+	graph_set_insert_end(b->diff->graph, other);
+	none_there = graph_uninitialized(b->diff->graph, v->type, n->at);
 	block_add_output(n->sub[mine], v);
 	block_add_output(other, none_there);
 	return node_add_output(n, v->type);
@@ -142,7 +142,7 @@ hand_out_if(Back *b, Value *v)
 static Value *
 hand_out_loop(Back *b, Value *v)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Value *list;
 
 	graph_set_insert_before(g, b->node);
@@ -156,12 +156,12 @@ hand_out_loop(Back *b, Value *v)
 Value *
 back_capture(Back *b, Value *v)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Value **have, *out, *got;
 
 	if (!b->up)
 		return v;
-	have = back_slot(b->a, &b->seen, v);
+	have = back_slot(b->diff, &b->seen, v);
 	if (*have)
 		return *have;
 	if (node_is(v->node, prim_Constant)) {
@@ -179,7 +179,7 @@ back_capture(Back *b, Value *v)
 	} else {
 		got = back_capture(b->up, hand_out_if(b, v));
 	}
-	return *back_slot(b->a, &b->seen, v) = got;
+	return *back_slot(b->diff, &b->seen, v) = got;
 }
 
 /* Follows views from v to the tensor that owns the memory.  Sets *data if the path goes through .data. */
@@ -239,11 +239,11 @@ is_overwritten(const Auto *a, const Value *v)
 Value *
 back_capture_at(Back *b, Value *v, Node *n, bool result)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	const Type *t = v->type;
 	Value *copy = v;
 
-	if (v->id < b->a->active->nvalue && type_is_mutable(t) && is_overwritten(b->a, v)) {
+	if (v->id < b->diff->active->nvalue && type_is_mutable(t) && is_overwritten(b->diff, v)) {
 		graph_set_insert_before(g, result ? n->next : n);
 		if (t->kind == TYPE_TENSOR)
 			copy = back_emit_row(g, "tensor_clone", n->at, 2,
@@ -260,7 +260,7 @@ back_capture_at(Back *b, Value *v, Node *n, bool result)
 Value *
 back_adjoint(Back *b, const Value *v)
 {
-	return *back_slot(b->a, &b->adjoint, v);
+	return *back_slot(b->diff, &b->adjoint, v);
 }
 
 /* Returns the node that makes the list.  Null if something writes to the list. */
@@ -298,7 +298,7 @@ back_parts_of(Back *b, const Value *v, int n)
 
 	while (b->nparts <= v->id) {
 		const int more = b->nparts ? 2 * b->nparts : 256;
-		Values *grown = new(b->a->cx->arena, Values, more);
+		Values *grown = new(b->diff->cx->arena, Values, more);
 
 		if (b->nparts)
 			memcpy(grown, b->parts, (size_t)b->nparts * sizeof *grown);
@@ -307,14 +307,14 @@ back_parts_of(Back *b, const Value *v, int n)
 	}
 	p = &b->parts[v->id];
 	while (p->n < n)
-		vec_push(b->a->cx->arena, p, NULL);
+		vec_push(b->diff->cx->arena, p, NULL);
 	return p;
 }
 
 Value *
 back_sum(Back *b, Value *x, Value *y, Range at)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Value *s;
 
 	if (back_is_definite(x) && back_is_definite(y))
@@ -367,7 +367,7 @@ back_may_be_nothing(const Auto *a, const Value *v)
 bool
 back_may_be_undefined(const Auto *a, const Value *v)
 {
-	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(a, v);
+	return v->node == a->graph->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(a, v);
 }
 
 /* Returns the list of gradients of a list that changes.  It is made in the backward block of the block that makes the
@@ -375,7 +375,7 @@ back_may_be_undefined(const Auto *a, const Value *v)
 Value *
 back_beside(Back *b, Value *list)
 {
-	Auto *a = b->a;
+	Auto *a = b->diff;
 	Value **have;
 
 	while (b->up && !back_is_in(b->from, list) && !back_adjoint(b, list))
@@ -396,10 +396,10 @@ back_beside(Back *b, Value *list)
 static void
 give_list(Back *b, Value *list, Value *g, Range at)
 {
-	Node *made = back_construction(b->a, list), *unpack;
+	Node *made = back_construction(b->diff, list), *unpack;
 
 	if (back_is_definite(g) == false)
-		fail_lacks(b->a->cx, at, "an undefined gradient of a list");
+		fail_lacks(b->diff->cx, at, "an undefined gradient of a list");
 	if (!made) {
 		Value *to = back_beside(b, list);
 
@@ -407,9 +407,9 @@ give_list(Back *b, Value *list, Value *g, Range at)
 		back_row2(b, "prim_grad_list_add_all", at, to, g);
 		return;
 	}
-	unpack = graph_emit(b->a->g, "prim::ListUnpack", at, 1, &g, made->nin);
+	unpack = graph_emit(b->diff->graph, "prim::ListUnpack", at, 1, &g, made->nin);
 	for (int i = 0; i < made->nin; i++)
-		if (back_is_active(b->a, made->in[i]))
+		if (back_is_active(b->diff, made->in[i]))
 			back_give(b, made->in[i], unpack->out[i], at);
 }
 
@@ -419,7 +419,7 @@ back_give(Back *b, Value *v, Value *g, Range at)
 {
 	Value **have;
 
-	if (g->type->kind == TYPE_NONE || value_is_none(g) || !back_is_active(b->a, v))
+	if (g->type->kind == TYPE_NONE || value_is_none(g) || !back_is_active(b->diff, v))
 		return;
 	back_at_end(b);
 	if (v->type->kind == TYPE_LIST) {
@@ -427,16 +427,16 @@ back_give(Back *b, Value *v, Value *g, Range at)
 		return;
 	}
 	if (v->type->kind != TYPE_TENSOR && gradient_rank(v->type) != 1)
-		fail_lacks(b->a->cx, at, "a gradient through a value of type %s", type_print(b->a->cx, v->type));
-	if (!back_is_definite(g) && !back_may_be_undefined(b->a, v)) {
+		fail_lacks(b->diff->cx, at, "a gradient through a value of type %s", type_print(b->diff->cx, v->type));
+	if (!back_is_definite(g) && !back_may_be_undefined(b->diff, v)) {
 		Value *like = back_capture(b, v);
 
 		back_at_end(b);
 		g = back_row2(b, "prim_grad_or_zeros", at, g, like);
 	}
-	have = back_slot(b->a, &b->adjoint, v);
+	have = back_slot(b->diff, &b->adjoint, v);
 	if (!*have)
-		vec_push(b->a->cx->arena, &b->given, v);
+		vec_push(b->diff->cx->arena, &b->given, v);
 	*have = *have ? back_sum(b, *have, g, at) : g;
 }
 
@@ -449,12 +449,12 @@ back_hand_in(Back *c, Value *v, Value *g, Range at)
 	if (v->type->kind != TYPE_LIST) {
 		back_give(c, v, g, at);
 	} else if (back_is_in(c->from, v) && !back_adjoint(c, v)) {
-		*back_slot(c->a, &c->adjoint, v) = g;
-	} else if (back_is_active(c->a, v)) {
+		*back_slot(c->diff, &c->adjoint, v) = g;
+	} else if (back_is_active(c->diff, v)) {
 		to = back_beside(c, v);
 		back_at_end(c);
-		back_emit_row(c->a->g, "prim_grad_list_from", at, 3,
-			      (Value *[3]){ to, g, graph_constant(c->a->g, rt_int(0), at) });
+		back_emit_row(c->diff->graph, "prim_grad_list_from", at, 3,
+			      (Value *[3]){ to, g, graph_constant(c->diff->graph, rt_int(0), at) });
 	}
 }
 
@@ -470,7 +470,7 @@ back_adjoint_or_zeros(Back *b, Value *v, Node *n)
 	back_at_end(b);
 	if (g)
 		return back_row2(b, "prim_grad_or_zeros", n->at, g, like);
-	return back_zeros_like(b->a->g, like, n->at);
+	return back_zeros_like(b->diff->graph, like, n->at);
 }
 
 bool

@@ -63,19 +63,19 @@ needed(const Auto *a, const Node *n, const Schema *s, bool *need)
 static Value *
 list_gradient(Back *b, Value *list, Node *n)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Value *got, *all, **v;
 	Values *parts;
 	Node *items;
 
-	if (!back_is_unpacked(b->a, list)) {
+	if (!back_is_unpacked(b->diff, list)) {
 		got = back_beside(b, list);
 		all = back_capture_at(b, list, n, true);
 		back_at_end(b);
 		return back_row2(b, "prim_grad_list_full", n->at, got, all);
 	}
 	parts = back_parts_of(b, list, 0);
-	v = new(b->a->cx->arena, Value *, parts->n + 1);
+	v = new(b->diff->cx->arena, Value *, parts->n + 1);
 	items = NULL;
 	for (int i = 0; i < parts->n; i++) {
 		v[i] = parts->at[i];
@@ -136,7 +136,7 @@ fitted(Back *b, Node *n, int arg, Value *g, int tensors)
 		return g;
 	like = back_capture_at(b, n->in[arg], n, false);
 	back_at_end(b);
-	return back_row2(b, "prim_grad_like", n->at, g, back_cast_to(b->a->g, like, &rt_type_tensor, n->at));
+	return back_row2(b, "prim_grad_like", n->at, g, back_cast_to(b->diff->graph, like, &rt_type_tensor, n->at));
 }
 
 static void
@@ -152,14 +152,14 @@ give_arguments(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 		if (!gradient_rank(s->args[i].type))
 			continue;
 		of = f->top->ret->in[at++];
-		if (!back_is_active(b->a, n->in[i]) || of->type->kind == TYPE_NONE || value_is_none(of))
+		if (!back_is_active(b->diff, n->in[i]) || of->type->kind == TYPE_NONE || value_is_none(of))
 			continue;
 		g = graph_cloned(values, of);
 		back_at_end(b);
-		g = back_cast_to(b->a->g, g ? g : of, gradient_rank(s->args[i].type) == 2 ?
-			type_list(b->a->cx, &rt_type_tensor) :
+		g = back_cast_to(b->diff->graph, g ? g : of, gradient_rank(s->args[i].type) == 2 ?
+			type_list(b->diff->cx, &rt_type_tensor) :
 			n->in[i]->type->kind == TYPE_TENSOR ? &rt_type_tensor :
-			type_unshaped(b->a->cx, (g ? g : of)->type), n->at);
+			type_unshaped(b->diff->cx, (g ? g : of)->type), n->at);
 		back_give(b, n->in[i], fitted(b, n, i, g, tensors), n->at);
 	}
 }
@@ -168,18 +168,18 @@ give_arguments(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 static void
 lacks_gradient(Back *b, const Node *n)
 {
-	const char *what = arena_printf(b->a->cx->arena, "the gradient of %s", n->kind->name);
+	const char *what = arena_printf(b->diff->cx->arena, "the gradient of %s", n->kind->name);
 
 	if (!b->up)
-		fail_lacks(b->a->cx, n->at, "%s", what);
+		fail_lacks(b->diff->cx, n->at, "%s", what);
 	back_at_end(b);
-	back_row1(b, "prim_lacks", n->at, graph_constant(b->a->g, value_str(b->a->cx, what, -1), n->at));
+	back_row1(b, "prim_lacks", n->at, graph_constant(b->diff->graph, value_str(b->diff->cx, what, -1), n->at));
 }
 
 static void
 reverse_op(Back *b, Node *n)
 {
-	Auto *a = b->a;
+	Auto *a = b->diff;
 	const Schema *s = node_schema(n);
 	bool *need = new(a->cx->arena, bool, s->nargs + 1);
 	Map values = { .arena = a->cx->arena };
@@ -197,7 +197,7 @@ reverse_op(Back *b, Node *n)
 	g = pruned(a, f, need);
 	bind_inputs(b, n, s, g, &values);
 	back_at_end(b);
-	insert_copy(a->g, g, n, &values);
+	insert_copy(a->graph, g, n, &values);
 	give_arguments(b, n, s, g, &values);
 }
 
@@ -237,7 +237,7 @@ reverse_node(Back *b, Node *n)
 	else if (node_is(n, aten_add) && n->in[0]->type->kind == TYPE_LIST)
 		reverse_concat(b, n);
 	else if (n->op && back_is_strange(b, n))
-		fail_lacks(b->a->cx, n->at, "a gradient through %s of a list or dict", n->kind->name);
+		fail_lacks(b->diff->cx, n->at, "a gradient through %s of a list or dict", n->kind->name);
 	else if (node_is(n, prim_If))
 		reverse_if(b, n);
 	else if (node_is(n, prim_Loop))
@@ -245,7 +245,7 @@ reverse_node(Back *b, Node *n)
 	else if (!back_has_gradient(b, n))
 		return;
 	else if (!n->op)
-		fail_lacks(b->a->cx, n->at, "a gradient through %s", n->kind->name);
+		fail_lacks(b->diff->cx, n->at, "a gradient through %s", n->kind->name);
 	else if (all_maybe(b, n))
 		reverse_maybe(b, n);
 	else
@@ -261,10 +261,10 @@ seed_tensor(Back *b, Value *v, Value *given)
 	const Range at = v->node->at;
 	Value *no;
 
-	if (!back_is_active(b->a, v))
+	if (!back_is_active(b->diff, v))
 		return;
 	back_at_end(b);
-	no = given ? given : back_none(b->a->g, &rt_type_tensor, at);
+	no = given ? given : back_none(b->diff->graph, &rt_type_tensor, at);
 	if (v->type->kind == TYPE_TENSOR)
 		back_give(b, v, back_row2(b, "prim_grad_seed", at, v, no), at);
 	else
@@ -277,7 +277,7 @@ seed_list(Back *b, Value *list)
 {
 	Value *to;
 
-	if (!back_is_active(b->a, list))
+	if (!back_is_active(b->diff, list))
 		return;
 	to = back_beside(b, list);
 	back_at_end(b);
@@ -290,7 +290,7 @@ seed_list(Back *b, Value *list)
 static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	const bool made = node_is(v->node, prim_TupleConstruct) || node_is(v->node, prim_ListConstruct) ||
 		node_is(v->node, prim_DictConstruct);
 	const int step = node_is(v->node, prim_DictConstruct) ? 2 : 1;
@@ -317,11 +317,11 @@ seed(Back *b, Value *v, const Type *t, int *input)
 			given = t->of[i]->kind == TYPE_TENSOR && *input < graph_ninputs(g)
 					? graph_inputs(g)[(*input)++]
 					: back_none(g, &rt_type_tensor, v->node->at);
-			if (back_is_active(b->a, v) && t->of[i]->kind == TYPE_TENSOR)
+			if (back_is_active(b->diff, v) && t->of[i]->kind == TYPE_TENSOR)
 				p->at[i] = back_row2(b, "prim_grad_seed", v->node->at, parts->out[i], given);
 		}
-	} else if (back_is_active(b->a, v)) {
-		fail_lacks(b->a->cx, v->node->at, "the gradient of a result of type %s", type_print(b->a->cx, t));
+	} else if (back_is_active(b->diff, v)) {
+		fail_lacks(b->diff->cx, v->node->at, "the gradient of a result of type %s", type_print(b->diff->cx, t));
 	}
 }
 
@@ -341,7 +341,7 @@ tuple_of(Graph *g, Value *const *v, int n, Range at)
 static void
 put_results(Back *b, const Gradient *d)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Node *ret = g->top->ret;
 	Value *parts[3] = { ret->in[0] }, **grads = new(g->cx->arena, Value *, d->inputs.n + 1);
 
@@ -363,21 +363,21 @@ put_results(Back *b, const Gradient *d)
 bool
 back_begin(Auto *a, Back *b)
 {
-	Node *call = (Node *)(uintptr_t)a->p->fn->gradient->call;
+	Node *call = (Node *)(uintptr_t)a->pass->fn->gradient->call;
 	Block *at;
 
 	a->reverse = reverse_node;
-	a->active = autodiff_form(a->p, a->g);
+	a->active = autodiff_form(a->pass, a->graph);
 	if (call && !call->nin)
 		return false;
-	at = call ? call->block : a->g->top;
-	a->alias = freeze_alias(a->p, a->g);
-	back_find_writers(a, a->g->top);
-	a->nothing = back_find_nothing(a->g, a->p->scratch);
+	at = call ? call->block : a->graph->top;
+	a->alias = freeze_alias(a->pass, a->graph);
+	back_find_writers(a, a->graph->top);
+	a->nothing = back_find_nothing(a->graph, a->pass->scratch);
 	check_lists(a);
-	*b = (Back){ .a = a, .from = at, .to = at, .stop = call };
+	*b = (Back){ .diff = a, .from = at, .to = at, .stop = call };
 	back_at_end(b);
-	b->front = graph_constant(a->g, rt_none(), a->g->top->ret->at)->node;
+	b->front = graph_constant(a->graph, rt_none(), a->graph->top->ret->at)->node;
 	return true;
 }
 
@@ -385,7 +385,7 @@ bool
 autodiff(Pass *p, Graph *g)
 {
 	const Gradient *d = p->fn ? p->fn->gradient : NULL;
-	Auto a = { .p = p, .cx = p->cx, .g = g, .pruned = { .arena = p->cx->arena } };
+	Auto a = { .pass = p, .cx = p->cx, .graph = g, .pruned = { .arena = p->cx->arena } };
 	Back top;
 	int input;
 

@@ -7,9 +7,9 @@
 typedef struct Back Back;
 
 typedef struct Auto {
-	Pass    *p;
+	Pass    *pass;
 	Cx      *cx;
-	Graph   *g;
+	Graph   *graph;
 	AliasDb *alias;          /* aliases of the forward graph, before changes */
 	Active  *active;
 	bool    *nothing;        /* whether control flow may leave the value uninitialized, by value id */
@@ -22,7 +22,7 @@ typedef struct Auto {
 typedef Vec(Value *) Values;
 
 struct Back {                    /* the backward pass of one block */
-	Auto   *a;
+	Auto   *diff;
 	Back   *up;
 	/* The forward and the backward block.  At the top level they are equal.  With a stop, `from` is each of the
 	 * blocks around `to` in turn. */

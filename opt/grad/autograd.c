@@ -174,18 +174,18 @@ seed_output(Back *b, const Node *call, int i)
 
 	IValue known;
 
-	if (!back_is_active(b->a, v))
+	if (!back_is_active(b->diff, v))
 		return;
 	back_at_end(b);
 	if (node_is(list->node, prim_ListConstruct) && i < list->node->nin)
 		given = list->node->in[i];
 	else if (value_constant(list, &known) && known.tag == RT_LIST && i < known.u.list->n)
-		given = graph_constant(b->a->g, known.u.list->v[i], call->at);
+		given = graph_constant(b->diff->graph, known.u.list->v[i], call->at);
 	else if (!value_is_none(list))
-		fail_lacks(b->a->cx, call->at,
+		fail_lacks(b->diff->cx, call->at,
 			   "torch.autograd.grad with a list of grad_outputs that is not made where it is called");
 	if (!given)
-		given = back_none(b->a->g, &rt_type_tensor, call->at);
+		given = back_none(b->diff->graph, &rt_type_tensor, call->at);
 	back_give(b, v, back_row2(b, "prim_grad_seed_scalar", call->at, v, given), call->at);
 }
 
@@ -252,7 +252,7 @@ differentiate(Calls *c, Node *call)
 {
 	const struct Gradient *before = c->pass->fn->gradient;
 	Gradient d = { .call = call };
-	Auto a = { .p = c->pass, .cx = c->pass->cx, .g = c->graph, .pruned = { .arena = c->pass->cx->arena } };
+	Auto a = { .pass = c->pass, .cx = c->pass->cx, .graph = c->graph, .pruned = { .arena = c->pass->cx->arena } };
 	Back top;
 
 	c->pass->fn->gradient = &d;

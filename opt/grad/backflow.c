@@ -10,10 +10,10 @@
 static Back
 back_inside(Back *b, Node *n, Block *from, Block *to)
 {
-	Back c = { .a = b->a, .up = b, .from = from, .to = to, .node = n };
+	Back c = { .diff = b->diff, .up = b, .from = from, .to = to, .node = n };
 
-	graph_set_insert_end(b->a->g, to);
-	c.front = graph_constant(b->a->g, rt_none(), n->at)->node;
+	graph_set_insert_end(b->diff->graph, to);
+	c.front = graph_constant(b->diff->graph, rt_none(), n->at)->node;
 	return c;
 }
 
@@ -21,11 +21,11 @@ back_inside(Back *b, Node *n, Block *from, Block *to)
 static Value *
 no_gradient(Back *c, Value *v, Range at)
 {
-	Graph *g = c->a->g;
+	Graph *g = c->diff->graph;
 	Value *like;
 
 	back_at_end(c);
-	if (back_may_be_undefined(c->a, v))
+	if (back_may_be_undefined(c->diff, v))
 		return back_none(g, &rt_type_tensor, at);
 	like = back_capture(c, v);
 	back_at_end(c);
@@ -36,7 +36,7 @@ no_gradient(Back *c, Value *v, Range at)
 static void
 join_branches(Back *b, Back *c, Node *m, Range at)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < c[k].given.n; i++) {
@@ -71,14 +71,14 @@ has_work(Back *b, const Node *n)
 	bool any = back_has_gradient(b, n);
 
 	for (int i = 0; i < n->nsub && !any; i++)
-		any = puts_into_lists(b->a, n->sub[i]);
+		any = puts_into_lists(b->diff, n->sub[i]);
 	return any;
 }
 
 void
 reverse_if(Back *b, Node *n)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	const int nout = n->nout;
 	Value *cond;
 	Back c[2];
@@ -108,7 +108,7 @@ reverse_if(Back *b, Node *n)
 void
 reverse_maybe(Back *b, Node *n)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Value *any = NULL;
 	Back c[2];
 	Node *m;
@@ -134,9 +134,9 @@ reverse_maybe(Back *b, Node *n)
 			got = back_row2(&c[0], "prim_grad_or_zeros", n->at, got, any);
 		else if (got)
 			got = back_cast_to(g, got, &rt_type_tensor, n->at);
-		*back_slot(b->a, &c[0].adjoint, n->out[i]) = got;
+		*back_slot(b->diff, &c[0].adjoint, n->out[i]) = got;
 	}
-	b->a->reverse(&c[0], n);
+	b->diff->reverse(&c[0], n);
 	join_branches(b, c, m, n->at);
 }
 
@@ -167,11 +167,11 @@ is_carried_back(Back *b, const Node *n, int k)
 {
 	const Value *out = n->out[k], *in = loop_body(n)->param->out[1 + k];
 
-	if (!back_is_active(b->a, out) && !back_is_active(b->a, in))
+	if (!back_is_active(b->diff, out) && !back_is_active(b->diff, in))
 		return false;
 	if (!back_is_tensor(out) && !is_list(out))
-		fail_lacks(b->a->cx, n->at, "a gradient through a value of type %s that a loop carries",
-			type_print(b->a->cx, out->type));
+		fail_lacks(b->diff->cx, n->at, "a gradient through a value of type %s that a loop carries",
+			type_print(b->diff->cx, out->type));
 	return true;
 }
 
@@ -186,7 +186,7 @@ entering(Back *b, Node *n, int k)
 		back_at_end(b);
 		return g;
 	}
-	if (g && (back_is_definite(g) || back_may_be_undefined(b->a, v)))
+	if (g && (back_is_definite(g) || back_may_be_undefined(b->diff, v)))
 		return g;
 	if (!g)
 		return no_gradient(b, v, n->at);
@@ -199,7 +199,7 @@ entering(Back *b, Node *n, int k)
 static void
 carry_given(Back *b, Back *c, Node *n, Node *m)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 
 	for (int i = 0; i < c->given.n; i++) {
 		Value *v = c->given.at[i], *init = NULL;
@@ -208,7 +208,7 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 			continue;
 		/* The sum starts from zeros, so that its type is known.  It starts undefined if v itself may be
 		 * uninitialized. */
-		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v))
+		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->diff, v))
 			init = back_capture(b, v);
 		graph_set_insert_before(g, m);
 		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at),
@@ -240,7 +240,7 @@ carry_back(Back *b, Back *c, Node *n, Node *m)
 void
 reverse_loop(Back *b, Node *n)
 {
-	Graph *g = b->a->g;
+	Graph *g = b->diff->graph;
 	Block *body = loop_body(n);
 	const int nout = n->nout;
 	Value *trips, *one;
@@ -275,10 +275,10 @@ reverse_loop(Back *b, Node *n)
 void
 reverse_block(Back *b)
 {
-	cx_enter(b->a->cx, b->from->ret->at);
+	cx_enter(b->diff->cx, b->from->ret->at);
 	for NODES_REV(n, b->from)
-		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) &&
-		    (!b->a->active->silent[n->id] || back_list_write(n)))
-			b->a->reverse(b, n);
-	cx_leave(b->a->cx);
+		if (n->id < b->diff->active->nnode && (!b->stop || node_is_before(n, b->stop)) &&
+		    (!b->diff->active->silent[n->id] || back_list_write(n)))
+			b->diff->reverse(b, n);
+	cx_leave(b->diff->cx);
 }

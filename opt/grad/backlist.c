@@ -16,19 +16,19 @@ void
 reverse_unpack(Back *b, Node *n)
 {
 	Value *of = n->in[0];
-	Node *made = back_construction(b->a, of);
+	Node *made = back_construction(b->diff, of);
 	Values *parts;
 
-	if (!back_is_active(b->a, of) || !back_has_gradient(b, n))
+	if (!back_is_active(b->diff, of) || !back_has_gradient(b, n))
 		return;
-	if (of->type->kind == TYPE_LIST && !made && !back_is_unpacked(b->a, of)) {
+	if (of->type->kind == TYPE_LIST && !made && !back_is_unpacked(b->diff, of)) {
 		for (int i = 0; i < n->nout; i++) {
 			Value *to = back_adjoint(b, n->out[i]) ? back_beside(b, of) : NULL;
 
 			back_at_end(b);
 			if (to)
-				back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to,
-					graph_constant(b->a->g, rt_int(i), n->at), back_adjoint(b, n->out[i]) });
+				back_emit_row(b->diff->graph, "prim_grad_list_add", n->at, 3, (Value *[3]){ to,
+					graph_constant(b->diff->graph, rt_int(i), n->at), back_adjoint(b, n->out[i]) });
 		}
 		return;
 	}
@@ -38,7 +38,7 @@ reverse_unpack(Back *b, Node *n)
 	if (made)
 		return;
 	if (!back_is_in(b->from, of))
-		fail_lacks(b->a->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
+		fail_lacks(b->diff->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
 	parts = back_parts_of(b, of, n->nout);
 	back_at_end(b);
 	for (int i = 0; i < n->nout; i++) {
@@ -59,9 +59,9 @@ reverse_index(Back *b, Node *n)
 	if (!g)
 		return;
 	if (!back_is_in(b->from, n->in[0]))
-		fail_lacks(b->a->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
+		fail_lacks(b->diff->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
 	if (n->nin > 1 && !value_int(n->in[1], &i))
-		fail_lacks(b->a->cx, n->at, "a gradient through an element of a tuple at an unknown index");
+		fail_lacks(b->diff->cx, n->at, "a gradient through an element of a tuple at an unknown index");
 	i += i < 0 ? n->in[0]->type->n : 0;
 	parts = back_parts_of(b, n->in[0], n->in[0]->type->n);
 	back_at_end(b);
@@ -84,7 +84,7 @@ reverse_cast(Back *b, Node *n)
 	const int id = n->out[0]->id;
 
 	if (id < b->nparts && b->parts[id].n && b->from != n->in[0]->node->block)
-		fail_lacks(b->a->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
+		fail_lacks(b->diff->cx, n->at, "a gradient through a tuple from outside of a branch or loop");
 	if (id < b->nparts && b->parts[id].n)
 		*back_parts_of(b, n->in[0], 0) = b->parts[id];
 	else if (back_adjoint(b, n->out[0]))
@@ -100,12 +100,12 @@ reverse_construct(Back *b, Node *n)
 	for (int i = 0; i < n->nin && beside_it; i++) {
 		Value *g, *at;
 
-		if (!back_is_active(b->a, n->in[i]))
+		if (!back_is_active(b->diff, n->in[i]))
 			continue;
 		back_at_end(b);
-		at = graph_constant(b->a->g, rt_int(i), n->at);
+		at = graph_constant(b->diff->graph, rt_int(i), n->at);
 		g = back_row2(b, "__getitem___t", n->at, beside_it, at);
-		g->type = type_optional(b->a->cx, &rt_type_tensor);
+		g->type = type_optional(b->diff->cx, &rt_type_tensor);
 		back_give(b, n->in[i], g, n->at);
 	}
 }
@@ -120,7 +120,7 @@ reverse_getitem(Back *b, Node *n)
 	to = back_beside(b, n->in[0]);
 	i = back_capture_at(b, n->in[1], n, false);
 	back_at_end(b);
-	back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
+	back_emit_row(b->diff->graph, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
 }
 
 /* Differentiates aten::slice and aten::list, which copy elements from one list to another. */
@@ -136,12 +136,12 @@ reverse_part(Back *b, Node *n)
 		in[1 + i] = back_capture_at(b, n->in[i], n, false);
 	back_at_end(b);
 	if (node_is(n, aten_list)) {
-		in[2] = in[3] = back_none(b->a->g, &rt_type_int, n->at);
-		in[4] = graph_constant(b->a->g, rt_int(1), n->at);
+		in[2] = in[3] = back_none(b->diff->graph, &rt_type_int, n->at);
+		in[4] = graph_constant(b->diff->graph, rt_int(1), n->at);
 	}
 	in[0] = to;
 	in[1] = of;
-	back_emit_row(b->a->g, "prim_grad_list_part", n->at, 5, in);
+	back_emit_row(b->diff->graph, "prim_grad_list_part", n->at, 5, in);
 }
 
 /* Differentiates a + b of lists: each list gets its part of the gradients. */
@@ -151,13 +151,13 @@ reverse_concat(Back *b, Node *n)
 	Value *of = back_adjoint(b, n->out[0]), *skip, *to;
 
 	for (int k = 0; k < 2 && of; k++) {
-		if (!back_is_active(b->a, n->in[k]))
+		if (!back_is_active(b->diff, n->in[k]))
 			continue;
 		skip = k ? back_capture_at(b, n->in[0], n, false) : NULL;
 		to = back_beside(b, n->in[k]);
 		back_at_end(b);
-		skip = k ? back_row1(b, "len_t", n->at, skip) : graph_constant(b->a->g, rt_int(0), n->at);
-		back_emit_row(b->a->g, "prim_grad_list_from", n->at, 3, (Value *[3]){ to, of, skip });
+		skip = k ? back_row1(b, "len_t", n->at, skip) : graph_constant(b->diff->graph, rt_int(0), n->at);
+		back_emit_row(b->diff->graph, "prim_grad_list_from", n->at, 3, (Value *[3]){ to, of, skip });
 	}
 }
 
@@ -168,7 +168,7 @@ back_is_strange(Back *b, const Node *n)
 	const Schema *s = node_schema(n);
 
 	for (int i = 0; s && i < n->nin; i++) {
-		const bool list = back_is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR &&
+		const bool list = back_is_active(b->diff, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR &&
 				  gradient_rank(n->in[i]->type) != 1;
 
 		if (list && node_writes_input(n, i))
@@ -185,8 +185,8 @@ back_is_strange(Back *b, const Node *n)
 static void
 give_element(Back *b, const Node *n, Value *e, Value *g)
 {
-	g->type = type_optional(b->a->cx, &rt_type_tensor);
-	if (back_is_active(b->a, e) && !b->a->active->silent[n->id])
+	g->type = type_optional(b->diff->cx, &rt_type_tensor);
+	if (back_is_active(b->diff, e) && !b->diff->active->silent[n->id])
 		back_give(b, e, g, n->at);
 }
 
@@ -197,7 +197,8 @@ reverse_append(Back *b, Node *n)
 	Value *to = back_beside(b, n->in[0]);
 
 	back_at_end(b);
-	give_element(b, n, n->in[1], back_row2(b, "pop_t", n->at, to, graph_constant(b->a->g, rt_int(-1), n->at)));
+	give_element(b, n, n->in[1],
+		     back_row2(b, "pop_t", n->at, to, graph_constant(b->diff->graph, rt_int(-1), n->at)));
 }
 
 static void
@@ -225,16 +226,16 @@ reverse_extend(Back *b, Node *n)
 	Value *to = back_beside(b, n->in[0]), *other = n->in[1], *count, *g;
 
 	if (other == n->in[0])
-		fail_lacks(b->a->cx, n->at, "a gradient through a list that is appended to itself");
+		fail_lacks(b->diff->cx, n->at, "a gradient through a list that is appended to itself");
 	count = back_capture_at(b, other, n, false);
 	back_at_end(b);
 	g = back_row2(b, "prim_grad_list_split", n->at, to, back_row1(b, "len_t", n->at, count));
-	if (!back_is_active(b->a, other) || b->a->active->silent[n->id])
+	if (!back_is_active(b->diff, other) || b->diff->active->silent[n->id])
 		return;
 	to = back_beside(b, other);
 	back_at_end(b);
-	back_emit_row(b->a->g, "prim_grad_list_from", n->at, 3,
-		      (Value *[3]){ to, g, graph_constant(b->a->g, rt_int(0), n->at) });
+	back_emit_row(b->diff->graph, "prim_grad_list_from", n->at, 3,
+		      (Value *[3]){ to, g, graph_constant(b->diff->graph, rt_int(0), n->at) });
 }
 
 static void
@@ -244,8 +245,8 @@ reverse_pop(Back *b, Node *n)
 	Value *g = n->nout ? back_adjoint(b, n->out[0]) : NULL;
 
 	back_at_end(b);
-	g = g ? g : back_none(b->a->g, &rt_type_tensor, n->at);
-	back_emit_row(b->a->g, "prim_grad_list_unpop", n->at, 3, (Value *[3]){ to, i, g });
+	g = g ? g : back_none(b->diff->graph, &rt_type_tensor, n->at);
+	back_emit_row(b->diff->graph, "prim_grad_list_unpop", n->at, 3, (Value *[3]){ to, i, g });
 }
 
 static void
@@ -291,7 +292,7 @@ back_list_write(const Node *n)
 void
 reverse_write(Back *b, Node *n)
 {
-	if (back_is_active(b->a, n->in[0]))
+	if (back_is_active(b->diff, n->in[0]))
 		write_of(n)->back(b, n);
 }
 
@@ -305,7 +306,7 @@ collect_of(const Auto *a, const Node *n, Values *found)
 		Value *v = n->out[i];
 
 		if (v->type->kind == TYPE_LIST && back_is_active(a, v) && alias_is_written(a->alias, v))
-			vec_push(a->p->scratch, found, v);
+			vec_push(a->pass->scratch, found, v);
 	}
 }
 
@@ -365,6 +366,6 @@ check_lists(const Auto *a)
 {
 	Values lists = { 0 };
 
-	collect(a, a->g->top, &lists);
-	check_block(a, a->g->top, &lists);
+	collect(a, a->graph->top, &lists);
+	check_block(a, a->graph->top, &lists);
 }

@@ -36,7 +36,7 @@ static double *
 channels(const Reweigh *r, const Outputs *o, const Value *v)
 {
 	const RtTensor *t = v ? reweigh_constant(r, v) : NULL;
-	double *x = new(r->p->scratch, double, o->n + 1);
+	double *x = new(r->pass->scratch, double, o->n + 1);
 	IValue c;
 
 	if (!v || (t ? !fits(o, t) : !value_constant(v, &c) || (c.tag != RT_INT && c.tag != RT_DOUBLE)))
@@ -61,7 +61,7 @@ multiply(double *x, int64_t n, double by)
 static double *
 all_of(const Reweigh *r, int64_t n, double what)
 {
-	double *x = new(r->p->scratch, double, n + 1);
+	double *x = new(r->pass->scratch, double, n + 1);
 
 	for (int64_t i = 0; i < n; i++)
 		x[i] = what;

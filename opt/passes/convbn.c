@@ -137,8 +137,8 @@ fold_norm(Reweigh *r, Node *norm)
 	    !reweigh_outputs(r, norm->in[0]->node, &o) || !reweigh_only_reader(norm->in[0], norm) ||
 	    o.n != n.mean->dims[0] || !(o.last ? is_matrix(norm->in[0]) : has_batch(o.node, o.w->ndim, norm)))
 		return false;
-	scale = new(r->p->scratch, double, o.n + 1);
-	shift = new(r->p->scratch, double, o.n + 1);
+	scale = new(r->pass->scratch, double, o.n + 1);
+	shift = new(r->pass->scratch, double, o.n + 1);
 	for (int64_t i = 0; i < o.n; i++) {
 		const NormChannel channel = { reweigh_element(n.weight, i, 1), reweigh_element(n.bias, i, 0),
 					      reweigh_element(n.mean, i, 0), reweigh_element(n.var, i, 1) };

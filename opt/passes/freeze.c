@@ -44,15 +44,15 @@ put_constant(const Scope *s, Node *n, IValue x)
 	const Type *declared = n->out[0]->type;
 	Value *c;
 
-	graph_set_insert_before(s->g, n);
-	c = graph_constant(s->g, x, n->at);
+	graph_set_insert_before(s->graph, n);
+	c = graph_constant(s->graph, x, n->at);
 	if (c->type->kind != TYPE_TENSOR && c->type->kind != TYPE_NONE && declared->kind != TYPE_OPTIONAL &&
 	    declared->kind != TYPE_ANY && declared->kind != TYPE_UNION)
 		c->type = declared;
 	c->node->inlined = n->inlined;
-	c->name = n->out[0]->name ? n->out[0]->name : sym(s->all->p->cx, node_str(n, "name"));
+	c->name = n->out[0]->name ? n->out[0]->name : sym(s->all->pass->cx, node_str(n, "name"));
 	make_readonly(x);
-	pass_note(s->all->p, n, "nothing writes it");
+	pass_note(s->all->pass, n, "nothing writes it");
 	value_replace_uses(n->out[0], c);
 	node_destroy(n);
 }
@@ -63,9 +63,9 @@ freeze_scope(const Scope *s)
 	bool changed = false;
 	IValue x;
 
-	for INNER_FIRST(n, s->g->top)
+	for INNER_FIRST(n, s->graph->top)
 		if (node_is(n, prim_GetAttr) && places_resolve(s, n->out[0], &x) && may_stand(s, n->out[0], x) &&
-		    pass_may(s->all->p)) {
+		    pass_may(s->all->pass)) {
 			put_constant(s, n, x);
 			changed = true;
 		}

@@ -110,10 +110,10 @@ static RtTensor *
 sum_of(Reweigh *r, const RtTensor *a, const RtTensor *b, const int64_t *at, const double *by)
 {
 	static const int64_t begin[MOST_DIMS];
-	RtCx *rt = cx_rt(r->p->cx);
+	RtCx *rt = cx_rt(r->pass->cx);
 	RtTensor *out = rt_tensor_new(rt, (RtDtype)a->dtype, a->ndim, a->dims);
 	const int64_t n = rt_numel(a);
-	double *sum = new(r->p->scratch, double, n + 1);
+	double *sum = new(r->pass->scratch, double, n + 1);
 	bool finite = true;
 
 	add_scaled(rt, sum, a->dims, a, begin, by[0]);
@@ -140,13 +140,13 @@ join_layers(Reweigh *r, const Outputs *o, const Outputs *other, Node *n, const d
 	if ((o->b || other->b) &&
 	    !(b = o->b ? sum_of(r, o->b, other->b, at, by) : sum_of(r, other->b, NULL, at, back)))
 		return false;
-	if (!pass_may(r->p))
+	if (!pass_may(r->pass))
 		return false;
-	pass_note(r->p, n, "%s of the same input has the weights of both", o->node->kind->name);
-	graph_set_insert_before(r->g, o->node);
-	node_set_input(o->node, o->weight_at, graph_constant(r->g, rt_of(w), n->at));
+	pass_note(r->pass, n, "%s of the same input has the weights of both", o->node->kind->name);
+	graph_set_insert_before(r->graph, o->node);
+	node_set_input(o->node, o->weight_at, graph_constant(r->graph, rt_of(w), n->at));
 	if (b)
-		node_set_input(o->node, o->bias_at, graph_constant(r->g, rt_of(b), n->at));
+		node_set_input(o->node, o->bias_at, graph_constant(r->graph, rt_of(b), n->at));
 	value_replace_uses(n->out[0], o->node->out[0]);
 	node_destroy(n);
 	if (node_is(copy, aten_clone) && !copy->out[0]->uses.n)       /* removed, since it would count as a reader */

@@ -31,7 +31,7 @@ find_in_function(Places *q, Function *fn)
 	if (map_get(&q->visited, fn->name))
 		return;
 	map_put(&q->visited, fn->name, fn);
-	find_sets(q, (fn->graph ? fn->graph : function_graph(q->p->cx, fn))->top);
+	find_sets(q, (fn->graph ? fn->graph : function_graph(q->pass->cx, fn))->top);
 }
 
 static bool
@@ -46,7 +46,7 @@ has_object(const Node *n)
 static void
 find_sets(Places *q, const Block *b)
 {
-	cx_enter(q->p->cx, b->ret->at);
+	cx_enter(q->pass->cx, b->ret->at);
 	for NODES(n, b) {
 		const Attr *sub = node_attr(n, "Subgraph");
 
@@ -63,7 +63,7 @@ find_sets(Places *q, const Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			find_sets(q, n->sub[i]);
 	}
-	cx_leave(q->p->cx);
+	cx_leave(q->pass->cx);
 }
 
 /* ---- values of attributes ---------------------------------------------------------------------------- */
@@ -75,15 +75,15 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 	IValue object;
 	int slot;
 
-	if (n == s->g->top->param && s->fork)
+	if (n == s->graph->top->param && s->fork)
 		return v->index < s->fork->nin && places_resolve(s->outer, s->fork->in[v->index], out);
-	if (n == s->g->top->param) {
-		*out = s->all->p->self;
+	if (n == s->graph->top->param) {
+		*out = s->all->pass->self;
 		return v->index == 0 && out->tag == RT_OBJECT;
 	}
 	if (node_is(n, prim_unchecked_cast))
 		return places_resolve(s, n->in[0], out) &&
-		       rt_may_be(*out, type_unshaped(s->all->p->cx, n->out[0]->type));
+		       rt_may_be(*out, type_unshaped(s->all->pass->cx, n->out[0]->type));
 	if (!node_is(n, prim_GetAttr) || map_get(&s->all->set, node_str(n, "name")) ||
 	    !places_resolve(s, n->in[0], &object) || object.tag != RT_OBJECT)
 		return false;
@@ -157,7 +157,7 @@ is_memory(IValue x)
 static int64_t *
 marks_of(const Places *q, IValue x)
 {
-	return ptrmap_at(q->p->scratch, (PtrMap *)&q->memory, memory_of(x));
+	return ptrmap_at(q->pass->scratch, (PtrMap *)&q->memory, memory_of(x));
 }
 
 /* Calls visit for x and all memory inside it, except inside objects.  Returns whether any call returned true. */
@@ -229,7 +229,7 @@ find_loose(Places *q, IValue x, bool inside, PtrMap *seen)
 	if (inside && is_memory(x))
 		mark_loose(q, x);
 	if (x.tag == RT_OBJECT) {
-		been = ptrmap_at(q->p->scratch, seen, x.u.p);
+		been = ptrmap_at(q->pass->scratch, seen, x.u.p);
 		if (*been > inside)
 			return;
 		*been = 1 + inside;
@@ -256,10 +256,10 @@ add_scopes(Places *q, Scope *s, const Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			add_scopes(q, s, n->sub[i]);
 		if (sub && sub->kind == ATTR_GRAPH) {
-			Scope *inner = new(q->p->scratch, Scope, 1);
+			Scope *inner = new(q->pass->scratch, Scope, 1);
 
-			*inner = (Scope){ .all = q, .g = sub->g, .fork = n, .outer = s, .peer = s->peer };
-			vec_push(q->p->scratch, &q->scope, inner);
+			*inner = (Scope){ .all = q, .graph = sub->g, .fork = n, .outer = s, .peer = s->peer };
+			vec_push(q->pass->scratch, &q->scope, inner);
 			add_scopes(q, inner, sub->g->top);
 		}
 	}
@@ -268,10 +268,10 @@ add_scopes(Places *q, Scope *s, const Block *b)
 static void
 add_graph(Places *q, Graph *g, bool peer)
 {
-	Scope *s = new(q->p->scratch, Scope, 1);
+	Scope *s = new(q->pass->scratch, Scope, 1);
 
-	*s = (Scope){ .all = q, .g = g, .peer = peer };
-	vec_push(q->p->scratch, &q->scope, s);
+	*s = (Scope){ .all = q, .graph = g, .peer = peer };
+	vec_push(q->pass->scratch, &q->scope, s);
 	add_scopes(q, s, g->top);
 	find_sets(q, g->top);
 }
@@ -290,7 +290,7 @@ memory_read(const Scope *s, const Node *n, IValue *x)
 static bool
 is_handed_on(const Scope *s, const Value *v)
 {
-	const Node *ret = s->g->top->ret;
+	const Node *ret = s->graph->top->ret;
 
 	for (int i = 0; s->fork && i < ret->nin; i++)
 		if (alias_may_contain(s->db, ret->in[i], v))
@@ -306,7 +306,7 @@ loosen(Scope *s)
 	bool more = false;
 	IValue x;
 
-	for ALL_NODES(n, s->g->top)
+	for ALL_NODES(n, s->graph->top)
 		if (memory_read(s, n, &x) && is_handed_on(s, n->out[0]))
 			more |= any_memory(s->all, x, mark_loose);
 	return more;
@@ -322,7 +322,7 @@ make_databases(Places *q)
 	do {
 		more = false;
 		for (int i = 0; i < q->scope.n; i++)
-			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, attribute_memory,
+			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->graph, q->pass->scratch, attribute_memory,
 							     q->scope.at[i]);
 		for (int i = 0; i < q->scope.n && q->scope.n > 1; i++)
 			more |= loosen(q->scope.at[i]);
@@ -334,7 +334,7 @@ find_written(const Scope *s)
 {
 	IValue x;
 
-	for ALL_NODES(n, s->g->top)
+	for ALL_NODES(n, s->graph->top)
 		if (memory_read(s, n, &x) && alias_has_writers(s->db, n->out[0]))
 			any_memory(s->all, x, mark_written);
 }
@@ -354,7 +354,7 @@ unmark_constants(Places *q, const Graph *g, Marked *all)
 		    !v.u.t->storage->written)
 			continue;
 		v.u.t->storage->written = false;
-		vec_push(q->p->scratch, all, v.u.t->storage);
+		vec_push(q->pass->scratch, all, v.u.t->storage);
 	}
 }
 
@@ -363,7 +363,7 @@ unmark_constants(Places *q, const Graph *g, Marked *all)
 static bool
 all_are_known(const Places *q)
 {
-	return !q->visited.n && (q->p->self.tag == RT_OBJECT || !q->p->fn || !q->p->fn->self);
+	return !q->visited.n && (q->pass->self.tag == RT_OBJECT || !q->pass->fn || !q->pass->fn->self);
 }
 
 Places *
@@ -374,17 +374,17 @@ places_of(Pass *p, Graph *g)
 	Marked constants = { 0 };
 	PtrMap seen = { 0 };
 
-	*q = (Places){ .p = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
+	*q = (Places){ .pass = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
 	add_graph(q, g, false);
 	for (int i = 0; i < peers->n; i++)
 		add_graph(q, peers->at[i], true);
 	for (int i = 0; i < q->scope.n && !q->unknown; i++)
-		q->unknown = !objects_stay_home(q->scope.at[i], q->scope.at[i]->g->top);
+		q->unknown = !objects_stay_home(q->scope.at[i], q->scope.at[i]->graph->top);
 	if (q->unknown)
 		return NULL;
 	find_loose(q, p->self, false, &seen);
 	for (int i = 0; i < q->scope.n && all_are_known(q); i++)
-		unmark_constants(q, q->scope.at[i]->g, &constants);
+		unmark_constants(q, q->scope.at[i]->graph, &constants);
 	make_databases(q);
 	for (int i = 0; i < q->scope.n; i++) {
 		const Scope *s = q->scope.at[i];
@@ -407,14 +407,14 @@ bool
 freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
 {
 	const Peers *peers = prepare_peers_of(p->cx);
-	Places q = { .p = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
+	Places q = { .pass = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
 
 	for ALL_NODES(n, g->top)
 		if (node_is(n, prim_SetAttr))
 			map_put(&q.set, node_str(n, "name"), n);
 	for (int i = 0; i < peers->n; i++)
 		find_sets(&q, peers->at[i]->top);
-	return places_resolve(&(Scope){ .all = &q, .g = g }, v, out);
+	return places_resolve(&(Scope){ .all = &q, .graph = g }, v, out);
 }
 
 AliasDb *

@@ -7,7 +7,7 @@
 /* A graph that runs on the instance: the graph of a method, or of a task that a method forks. */
 typedef struct Scope {
 	struct Places *all;
-	Graph   *g;
+	Graph   *graph;
 	const Node *fork; /* Node that forks the task, in the graph of `outer`.  Null if the graph is a method's. */
 	struct Scope *outer;
 	bool     peer;           /* whether the graph belongs to another method */
@@ -15,7 +15,7 @@ typedef struct Scope {
 } Scope;
 
 typedef struct Places {
-	Pass   *p;
+	Pass   *pass;
 	Map     set;             /* names of attributes that a reachable SetAttr sets */
 	Map     visited;         /* functions that have been analysed */
 	PtrMap  memory;          /* bits LOOSE and WRITTEN, by address of a storage or container */

@@ -169,7 +169,7 @@ all_are(const double *x, int64_t n, double what)
 bool
 reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const double *shift)
 {
-	RtCx *rt = cx_rt(r->p->cx);
+	RtCx *rt = cx_rt(r->pass->cx);
 	RtTensor *w = NULL, *b = NULL;
 
 	if (scale && all_are(scale, o->n, 1))
@@ -179,14 +179,14 @@ reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const doubl
 	if ((scale && !(w = scaled_weight(rt, o, scale))) ||
 	    ((shift || (scale && o->b)) && !(b = moved_bias(rt, o, scale, shift))))
 		return false;
-	if (!pass_may(r->p))
+	if (!pass_may(r->pass))
 		return false;
-	pass_note(r->p, by, "folded into the weights of %s", o->node->kind->name);
-	graph_set_insert_before(r->g, o->node);
+	pass_note(r->pass, by, "folded into the weights of %s", o->node->kind->name);
+	graph_set_insert_before(r->graph, o->node);
 	if (w)
-		node_set_input(o->node, o->weight_at, graph_constant(r->g, rt_of(w), by->at));
+		node_set_input(o->node, o->weight_at, graph_constant(r->graph, rt_of(w), by->at));
 	if (b)
-		node_set_input(o->node, o->bias_at, graph_constant(r->g, rt_of(b), by->at));
+		node_set_input(o->node, o->bias_at, graph_constant(r->graph, rt_of(b), by->at));
 	value_replace_uses(by->out[0], o->node->out[0]);
 	node_destroy(by);
 	return true;
@@ -195,7 +195,7 @@ reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const doubl
 bool
 reweigh_graph(Pass *p, Graph *g, ReweighNode *rule)
 {
-	Reweigh r = { .p = p, .g = g, .alias = pass_alias(p, g), .own = g->nvalue };
+	Reweigh r = { .pass = p, .graph = g, .alias = pass_alias(p, g), .own = g->nvalue };
 	bool changed = false;
 
 	for INNER_FIRST(n, g->top)
