@@ -29,7 +29,7 @@ CIRCLES = {"frontend/script": 20, "rt": 19, "rt/ops": 6}
 COMMON_FILES, COMMON_NAMES = 3, 0
 # Number of struct members with a one-letter name that refer to another struct. It may only fall. Letters are for counts (n), and
 # for geometry and formulas: sizes, strides, coordinates, operands (types in GEOMETRY) and numbers.
-LETTERS, GEOMETRY = 31, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
+LETTERS, GEOMETRY = 28, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
 MEMBER = re.compile(r"^\s*(?:(?:const|struct) )*([A-Z]\w*) *\*? *(?:\w+, \*?)*([a-z])(?=[,;\[])", re.M)
 STATIC = re.compile(r"^static\b[^;={]*?\n(\w+)\(|^static [^\n;=(]*?\b(\w+)\([^;\n]*\)\s*\{", re.M)
 

@@ -127,9 +127,9 @@ Range text_range(const Exported *, const Json *node); /* Range of the node's lin
 typedef struct Names { Map map; struct Names *up; } Names;
 
 typedef struct Builder {
-	Exported *p;
+	Exported *exported;
 	Cx       *cx;
-	Graph    *g;
+	Graph    *graph;
 	Names    *names;             /* Name -> Value of the graph that is being inlined. */
 	const Names *top;            /* Names of the program's own graph. */
 	Range     at;                /* Range of the node that is being read. */

@@ -38,7 +38,7 @@ dtype_of_export(int64_t number)
 static int64_t
 scalar_type(Builder *b, const Json *v)
 {
-	const int64_t n = json_int(&b->p->doc, v, "as_scalar_type");
+	const int64_t n = json_int(&b->exported->doc, v, "as_scalar_type");
 	const char *name = dtype_name_of_export(n);
 
 	if (!name || dtype_of_export(n) < 0)
@@ -51,7 +51,7 @@ scalar_type(Builder *b, const Json *v)
 static int64_t
 enumerated(Builder *b, const Json *v, const int8_t *to, int n)
 {
-	const int64_t i = json_int(&b->p->doc, v, json_key(v));
+	const int64_t i = json_int(&b->exported->doc, v, json_key(v));
 
 	if (i < 0 || i >= n || to[i] < 0)
 		pt2_lacks(b, "Kiln does not know %s %lld", json_key(v) + 3, (long long)i);
@@ -61,18 +61,19 @@ enumerated(Builder *b, const Json *v, const int8_t *to, int n)
 static Value *
 device(Builder *b, const Json *v, const Type *formal)
 {
-	const char *type = json_text(&b->p->doc, v, "type");
+	const char *type = json_text(&b->exported->doc, v, "type");
 	const Json *index = json_get(v, "index");
 	IValue d = { .tag = RT_DEVICE };
 
 	(void)formal;
 	if (index)
-		type = arena_printf(b->cx->arena, "%s:%lld", type, (long long)json_int(&b->p->doc, index, "index"));
+		type = arena_printf(b->cx->arena, "%s:%lld", type,
+				    (long long)json_int(&b->exported->doc, index, "index"));
 	if (!strncmp(type, "cpu:", 4))
 		type = "cpu";
 	if (!device_of_text(type, &d.u.i))
 		pt2_lacks(b, "Kiln lacks the device '%s'", type);
-	return graph_constant(b->g, d, b->at);
+	return graph_constant(b->graph, d, b->at);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
@@ -86,7 +87,7 @@ wanted(const Type *formal)
 static Value *
 constant(Builder *b, IValue v, const Type *t)
 {
-	return graph_constant_typed(b->g, v, t, b->at);
+	return graph_constant_typed(b->graph, v, t, b->at);
 }
 
 static Value *
@@ -114,28 +115,28 @@ truth(Builder *b, bool is, const Type *formal)
 static Value *
 symbolic(Builder *b, const Json *v, const Type *formal)
 {
-	const Json *one = json_union(&b->p->doc, v, json_key(v));
+	const Json *one = json_union(&b->exported->doc, v, json_key(v));
 	const char *kind = json_key(one);
 
 	if (!strcmp(kind, "as_name"))
-		return build_named(b, json_text_of(&b->p->doc, one, kind));
+		return build_named(b, json_text_of(&b->exported->doc, one, kind));
 	if (!strcmp(kind, "as_int"))
-		return whole(b, json_int(&b->p->doc, one, kind), formal);
+		return whole(b, json_int(&b->exported->doc, one, kind), formal);
 	if (!strcmp(kind, "as_float"))
-		return constant(b, rt_double(json_float(&b->p->doc, one, kind)), &rt_type_float);
+		return constant(b, rt_double(json_float(&b->exported->doc, one, kind)), &rt_type_float);
 	if (!strcmp(kind, "as_bool"))
-		return truth(b, json_flag(&b->p->doc, one, kind), formal);
+		return truth(b, json_flag(&b->exported->doc, one, kind), formal);
 	pt2_lacks(b, "Kiln does not know what a symbolic number by '%s' is", kind);
 }
 
 static Value *
 complex_number(Builder *b, const Json *v, const Type *formal)
 {
-	const double re = json_float(&b->p->doc, json_need(&b->p->doc, v, "real"), "real");
-	const double im = json_float(&b->p->doc, json_need(&b->p->doc, v, "imag"), "imag");
+	const double re = json_float(&b->exported->doc, json_need(&b->exported->doc, v, "real"), "real");
+	const double im = json_float(&b->exported->doc, json_need(&b->exported->doc, v, "imag"), "imag");
 
 	(void)formal;
-	return graph_constant(b->g, value_complex(b->cx, re, im), b->at);
+	return graph_constant(b->graph, value_complex(b->cx, re, im), b->at);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
@@ -145,45 +146,45 @@ typedef Value *Element(Builder *, const Json *, const Type *formal);
 static Value *
 tensor_or_none(Builder *b, const Json *v, const Type *formal)
 {
-	const Json *one = json_get(v, "name") ? v : json_union(&b->p->doc, v, "tensor");
+	const Json *one = json_get(v, "name") ? v : json_union(&b->exported->doc, v, "tensor");
 
 	(void)formal;
 	if (!strcmp(json_key(one), "as_none"))
 		return constant(b, rt_none(), &rt_type_none);
-	return build_named(b, json_text(&b->p->doc, one, "name"));
+	return build_named(b, json_text(&b->exported->doc, one, "name"));
 }
 
 static Value *
 named(Builder *b, const Json *v, const Type *formal)
 {
 	(void)formal;
-	return build_named(b, json_text(&b->p->doc, v, "name"));
+	return build_named(b, json_text(&b->exported->doc, v, "name"));
 }
 
 static Value *
 int_element(Builder *b, const Json *v, const Type *formal)
 {
-	return whole(b, json_int(&b->p->doc, v, "as_ints"), formal);
+	return whole(b, json_int(&b->exported->doc, v, "as_ints"), formal);
 }
 
 static Value *
 float_element(Builder *b, const Json *v, const Type *formal)
 {
 	(void)formal;
-	return constant(b, rt_double(json_float(&b->p->doc, v, "as_floats")), &rt_type_float);
+	return constant(b, rt_double(json_float(&b->exported->doc, v, "as_floats")), &rt_type_float);
 }
 
 static Value *
 bool_element(Builder *b, const Json *v, const Type *formal)
 {
-	return truth(b, json_flag(&b->p->doc, v, "as_bools"), formal);
+	return truth(b, json_flag(&b->exported->doc, v, "as_bools"), formal);
 }
 
 static Value *
 text_element(Builder *b, const Json *v, const Type *formal)
 {
 	(void)formal;
-	return build_text(b, json_text_of(&b->p->doc, v, "as_strings"));
+	return build_text(b, json_text_of(&b->exported->doc, v, "as_strings"));
 }
 
 typedef struct ListRow { const char *kind; Element *element; const Type *type; } ListRow;
@@ -216,10 +217,10 @@ long_index(Builder *b, const Json *e, Value *v)
 {
 	const Json *one = json_get(e, "as_tensor"), *name = json_get(one ? one : e, "name");
 	const Json *meta = name && b->names == b->top ?
-		map_get(&b->p->metas, json_text_of(&b->p->doc, name, "name")) : NULL;
+		map_get(&b->exported->metas, json_text_of(&b->exported->doc, name, "name")) : NULL;
 	const Json *dtype = json_get(meta, "dtype");
 
-	if (!dtype || dtype_of_export(json_int(&b->p->doc, dtype, "dtype")) != RT_i32)
+	if (!dtype || dtype_of_export(json_int(&b->exported->doc, dtype, "dtype")) != RT_i32)
 		return v;
 	return build_op(b, "aten::to", 4, v, build_int(b, RT_i64), build_bool(b, false), build_bool(b, false));
 }
@@ -251,7 +252,7 @@ list(Builder *b, const ListRow *row, const Json *v, const Type *formal)
 	while (n < all.n && value_constant(all.at[n], &c[n]) && elem->kind != TYPE_OPTIONAL)
 		n++;
 	if (n == all.n && n && elem->kind != TYPE_TENSOR && elem->kind != TYPE_NUMBER)
-		return graph_constant(b->g, value_list(b->cx, elem, c, n), b->at);
+		return graph_constant(b->graph, value_list(b->cx, elem, c, n), b->at);
 	return build_list(b, elem, all.at, all.n);
 }
 
@@ -267,7 +268,7 @@ none(Builder *b, const Json *v, const Type *formal)
 static Value *
 int_argument(Builder *b, const Json *v, const Type *formal)
 {
-	return whole(b, json_int(&b->p->doc, v, "as_int"), formal);
+	return whole(b, json_int(&b->exported->doc, v, "as_int"), formal);
 }
 
 static Value *
@@ -296,7 +297,7 @@ static const ArgRow rows[] = {
 Value *
 arg_value(Builder *b, const Json *arg, const Type *formal)
 {
-	const Json *v = json_union(&b->p->doc, arg, "arg");
+	const Json *v = json_union(&b->exported->doc, arg, "arg");
 	const ListRow *row = list_row(json_key(v));
 
 	if (row)
@@ -310,7 +311,7 @@ arg_value(Builder *b, const Json *arg, const Type *formal)
 void
 arg_values(Builder *b, const Json *arg, Values *out)
 {
-	const Json *v = json_union(&b->p->doc, arg, "arg");
+	const Json *v = json_union(&b->exported->doc, arg, "arg");
 	const ListRow *row = list_row(json_key(v));
 
 	if (row) {

@@ -39,14 +39,15 @@ read_state(Builder *b, Value *self)
 	Map objects = { .arena = b->cx->arena };
 
 	map_put(&objects, "", self);
-	for (int i = 0; i < b->p->inputs.n; i++) {
-		const Input *in = &b->p->inputs.at[i];
+	for (int i = 0; i < b->exported->inputs.n; i++) {
+		const Input *in = &b->exported->inputs.at[i];
 		Value *v = NULL;
 
 		if (in->kind == INPUT_STATE)
-			v = read_attribute(b, &objects, arena_printf(b->cx->arena, "%s%s", b->p->prefix, in->target));
+			v = read_attribute(b, &objects,
+					   arena_printf(b->cx->arena, "%s%s", b->exported->prefix, in->target));
 		else if (in->kind == INPUT_TOKEN)
-			v = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
+			v = graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at);
 		if (v)
 			build_name(b, in->name, v);
 	}
@@ -58,18 +59,19 @@ read_state(Builder *b, Value *self)
 static Value **
 read_arguments(Builder *b)
 {
-	Value **leaf = new(b->cx->arena, Value *, b->p->inputs.n + 1), **at = leaf, **arg;
+	Value **leaf = new(b->cx->arena, Value *, b->exported->inputs.n + 1), **at = leaf, **arg;
 	int n = 1;
 
-	arg = new(b->cx->arena, Value *, b->p->schema->nargs + 1);
-	for (int i = 1; i < b->p->schema->nargs; i++)
-		arg[i] = graph_add_input(b->g, b->p->schema->args[i].type, sym(b->cx, b->p->schema->args[i].name));
-	for (int k = 0; k < b->p->in->n; k++)
-		for (int i = 0; i < b->p->in->kid[k]->n; i++)
-			spec_unpack(b->g, b->p->in->kid[k]->kid[i], arg[n++], b->at, &at);
+	arg = new(b->cx->arena, Value *, b->exported->schema->nargs + 1);
+	for (int i = 1; i < b->exported->schema->nargs; i++)
+		arg[i] = graph_add_input(b->graph, b->exported->schema->args[i].type,
+					 sym(b->cx, b->exported->schema->args[i].name));
+	for (int k = 0; k < b->exported->in->n; k++)
+		for (int i = 0; i < b->exported->in->kid[k]->n; i++)
+			spec_unpack(b->graph, b->exported->in->kid[k]->kid[i], arg[n++], b->at, &at);
 	n = 0;
-	for (int i = 0; i < b->p->inputs.n; i++) {
-		const Input *in = &b->p->inputs.at[i];
+	for (int i = 0; i < b->exported->inputs.n; i++) {
+		const Input *in = &b->exported->inputs.at[i];
 
 		if (in->kind != INPUT_USER && in->kind != INPUT_CONSTANT)
 			continue;
@@ -87,7 +89,7 @@ typedef struct Output { const char *kind; const Json *spec, *value; } Output;
 static Output
 output_at(Builder *b, const Json *spec, const Json *value)
 {
-	const Json *is = json_union(&b->p->doc, spec, "output_spec");
+	const Json *is = json_union(&b->exported->doc, spec, "output_spec");
 
 	return (Output){ json_key(is), is, value };
 }
@@ -99,10 +101,10 @@ mutated(Builder *b, const Output *o)
 	const Input *in;
 
 	if (!strcmp(o->kind, "user_input_mutation"))
-		return build_named(b, json_text(&b->p->doc, o->spec, "user_input_name"));
-	target = json_text(&b->p->doc, o->spec, *o->kind == 'b' ? "buffer_name" : "parameter_name");
-	if (!(in = map_get(&b->p->states, target)))
-		json_bad(&b->p->doc, "changes '%s', which is no input", target);
+		return build_named(b, json_text(&b->exported->doc, o->spec, "user_input_name"));
+	target = json_text(&b->exported->doc, o->spec, *o->kind == 'b' ? "buffer_name" : "parameter_name");
+	if (!(in = map_get(&b->exported->states, target)))
+		json_bad(&b->exported->doc, "changes '%s', which is no input", target);
 	return build_named(b, in->name);
 }
 
@@ -119,13 +121,13 @@ mutate(Builder *b, const Output *o)
 static void
 read_outputs(Builder *b, Values *results)
 {
-	const Json *spec = json_first(json_list(&b->p->doc, b->p->signature, "output_specs"));
+	const Json *spec = json_first(json_list(&b->exported->doc, b->exported->signature, "output_specs"));
 
-	for JSON_EACH(value, json_list(&b->p->doc, b->p->graph, "outputs")) {
+	for JSON_EACH(value, json_list(&b->exported->doc, b->exported->graph, "outputs")) {
 		Output o;
 
 		if (!spec)
-			json_bad(&b->p->doc, "has more outputs than output_specs");
+			json_bad(&b->exported->doc, "has more outputs than output_specs");
 		o = output_at(b, spec, value);
 		spec = json_next(spec);
 		if (strstr(o.kind, "_mutation")) {
@@ -147,12 +149,13 @@ return_results(Builder *b, const Values *results, int nleaf)
 	Value *const *leaf = results->at;
 
 	if (results->n != nleaf)
-		json_bad(&b->p->doc, "has %d results, but a tree of %d", results->n, nleaf);
+		json_bad(&b->exported->doc, "has %d results, but a tree of %d", results->n, nleaf);
 	for (int i = 0; i < results->n; i++)
 		t[i] = results->at[i]->type;
-	spec_type(b->cx, b->p->out, &types, arena_printf(b->cx->arena, "%s_Result", b->p->self->name), true);
-	graph_add_output(b->g, spec_pack(b->g, b->p->out, &leaf, b->at));
-	b->p->schema->rets[0].type = b->p->out->type;
+	spec_type(b->cx, b->exported->out, &types,
+		  arena_printf(b->cx->arena, "%s_Result", b->exported->self->name), true);
+	graph_add_output(b->graph, spec_pack(b->graph, b->exported->out, &leaf, b->at));
+	b->exported->schema->rets[0].type = b->exported->out->type;
 }
 
 /* ---- the whole graph --------------------------------------------------------------------------------------------- */
@@ -169,16 +172,16 @@ exported_graph(Cx *cx, Function *fn)
 {
 	Exported *p = fn->exported;
 	Names names = { .map.arena = cx->arena };
-	Builder b = { .p = p, .cx = cx, .names = &names, .top = &names, .autocast = -1 };
+	Builder b = { .exported = p, .cx = cx, .names = &names, .top = &names, .autocast = -1 };
 	Values results = { 0 };
 	Value *self, **leaf;
 
 	if (!p->text)
 		text_write(p);
 	b.at = first_line(p);
-	b.g = graph_new(cx, fn->name);
-	self = graph_add_input(b.g, p->self, sym(cx, "self"));
-	graph_set_insert_end(b.g, b.g->top);
+	b.graph = graph_new(cx, fn->name);
+	self = graph_add_input(b.graph, p->self, sym(cx, "self"));
+	graph_set_insert_end(b.graph, b.graph->top);
 	leaf = read_arguments(&b);
 	read_state(&b, self);
 	check_inputs(&b, leaf);
@@ -186,5 +189,5 @@ exported_graph(Cx *cx, Function *fn)
 	b.at = first_line(p);
 	read_outputs(&b, &results);
 	return_results(&b, &results, p->nresult);
-	return b.g;
+	return b.graph;
 }

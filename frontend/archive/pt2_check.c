@@ -71,19 +71,19 @@ require(Checks *c, Value *ok, const char *guard, const char *expected, Value *go
 	Builder *b = c->builder;
 	Node *n;
 
-	if (b->p->samples) {
+	if (b->exported->samples) {
 		build_raise_unless(b, ok, arena_printf(b->cx->arena, "AssertionError: Guard failed: %s", guard));
 		return;
 	}
-	n = graph_insert(b->g, if_new(b->g, b->at, ok, 0));
-	graph_set_insert_end(b->g, if_else(n));
+	n = graph_insert(b->graph, if_new(b->graph, b->at, ok, 0));
+	graph_set_insert_end(b->graph, if_else(n));
 	{
 		Value *raise[2] = { build_op(b, "aten::format", 2, build_text(b, expected), got),
-			graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at) };
+			graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at) };
 
-		graph_emit(b->g, "prim::RaiseException", b->at, 2, raise, 0);
+		graph_emit(b->graph, "prim::RaiseException", b->at, 2, raise, 0);
 	}
-	graph_set_insert_end(b->g, n->block);
+	graph_set_insert_end(b->graph, n->block);
 }
 
 static Value *
@@ -130,7 +130,7 @@ require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 	for (int i = 0; i < 2; i++) {
 		const Json *bound = json_get(range, keys[i]);
 		const bool least = (i == 0) == (l->factor > 0);
-		int64_t n = bound ? json_int(&c->builder->p->doc, bound, keys[i]) : 0;
+		int64_t n = bound ? json_int(&c->builder->exported->doc, bound, keys[i]) : 0;
 
 		if (!bound || !size_mul(n, l->factor, &n) || !size_add(n, l->offset, &n))
 			continue;
@@ -224,7 +224,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 static void
 check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
 {
-	const JsonDoc *d = &c->builder->p->doc;
+	const JsonDoc *d = &c->builder->exported->doc;
 	const Json *is = json_union(d, size, "size");
 
 	if (!strcmp(json_key(is), "as_int"))
@@ -239,7 +239,7 @@ check_rank(Checks *c, const Input *in, Value *v, int rank)
 	Builder *b = c->builder;
 	Value *have;
 
-	if (b->p->samples)
+	if (b->exported->samples)
 		return;
 	have = build_op(b, "aten::dim", 1, v);
 	require(c, compare(b, "_operator.eq", have, build_int(b, rank)), "",
@@ -251,7 +251,7 @@ check_rank(Checks *c, const Input *in, Value *v, int rank)
 static void
 check_tensor(Checks *c, const Input *in, Value *v)
 {
-	const Json *meta = map_get(&c->builder->p->metas, in->name), *sizes = json_get(meta, "sizes");
+	const Json *meta = map_get(&c->builder->exported->metas, in->name), *sizes = json_get(meta, "sizes");
 	int dim = 0;
 
 	if (!meta)
@@ -285,10 +285,10 @@ check_constant(Checks *c, const Input *in, Value *v)
 static void
 check_number(Checks *c, const Input *in, Value *v)
 {
-	const Json *expr = json_get(map_get(&c->builder->p->metas, in->name), "as_expr");
+	const Json *expr = json_get(map_get(&c->builder->exported->metas, in->name), "as_expr");
 
 	if (expr && v->type->kind == TYPE_INT)
-		check_symbolic(c, in, -1, v, json_text(&c->builder->p->doc, expr, "expr_str"));
+		check_symbolic(c, in, -1, v, json_text(&c->builder->exported->doc, expr, "expr_str"));
 }
 
 /* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
@@ -419,12 +419,12 @@ check_inputs(Builder *b, Value *const *leaf)
 	Arena *a = b->cx->arena;
 	Checks c = { .builder = b, .leaf = leaf, .known.arena = a, .paths.arena = a, .ranges.arena = a };
 
-	for JSON_EACH(r, json_get(b->p->json, "range_constraints"))
+	for JSON_EACH(r, json_get(b->exported->json, "range_constraints"))
 		map_put(&c.ranges, json_key(r), (void *)(uintptr_t)r);
-	c.input = new(b->cx->arena, const Input *, b->p->inputs.n + 1);
-	for (int i = 0; i < b->p->inputs.n; i++)
-		if (b->p->inputs.at[i].kind == INPUT_USER || b->p->inputs.at[i].kind == INPUT_CONSTANT)
-			c.input[c.n++] = &b->p->inputs.at[i];
+	c.input = new(b->cx->arena, const Input *, b->exported->inputs.n + 1);
+	for (int i = 0; i < b->exported->inputs.n; i++)
+		if (b->exported->inputs.at[i].kind == INPUT_USER || b->exported->inputs.at[i].kind == INPUT_CONSTANT)
+			c.input[c.n++] = &b->exported->inputs.at[i];
 	for (int i = 0; i < c.n; i++)
 		map_put(&c.paths, c.input[i]->path, leaf[i]);
 	for (int i = 0; i < c.n; i++) {
@@ -435,6 +435,6 @@ check_inputs(Builder *b, Value *const *leaf)
 		else
 			check_number(&c, c.input[i], leaf[i]);
 	}
-	for JSON_EACH(g, b->p->samples ? json_get(b->p->json, "guards_code") : NULL)
-		check_guard(&c, json_text_of(&b->p->doc, g, "guards_code"));
+	for JSON_EACH(g, b->exported->samples ? json_get(b->exported->json, "guards_code") : NULL)
+		check_guard(&c, json_text_of(&b->exported->doc, g, "guards_code"));
 }

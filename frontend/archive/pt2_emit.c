@@ -20,7 +20,7 @@ pt2_lacks(Builder *b, const char *fmt, ...)
 		fail_lacks(b->cx, b->at, "%s (%s:%d: %s)", text, python.src->name, python.src->line, python.src->text);
 	if (b->at.src)
 		fail_lacks(b->cx, b->at, "%s", text);
-	fail_lacks(b->cx, (Range){ 0 }, "%s: %s", b->p->doc.name, text);
+	fail_lacks(b->cx, (Range){ 0 }, "%s: %s", b->exported->doc.name, text);
 }
 
 void
@@ -42,31 +42,31 @@ build_op(Builder *b, const char *name, int n, ...)
 	for (int i = 0; i < n; i++)
 		in[i] = (NamedValue){ .v = va_arg(ap, Value *), .at = b->at };
 	va_end(ap);
-	return emit_builtin(b->g, name, b->at, in, n, 0);
+	return emit_builtin(b->graph, name, b->at, in, n, 0);
 }
 
 Value *
 build_int(Builder *b, int64_t i)
 {
-	return graph_constant(b->g, rt_int(i), b->at);
+	return graph_constant(b->graph, rt_int(i), b->at);
 }
 
 Value *
 build_bool(Builder *b, bool is)
 {
-	return graph_constant(b->g, rt_bool(is), b->at);
+	return graph_constant(b->graph, rt_bool(is), b->at);
 }
 
 Value *
 build_text(Builder *b, const char *text)
 {
-	return graph_constant(b->g, value_str(b->cx, text, -1), b->at);
+	return graph_constant(b->graph, value_str(b->cx, text, -1), b->at);
 }
 
 Value *
 build_list(Builder *b, const Type *elem, Value *const *v, int n)
 {
-	Value *l = graph_emit(b->g, "prim::ListConstruct", b->at, n, v, 1)->out[0];
+	Value *l = graph_emit(b->graph, "prim::ListConstruct", b->at, n, v, 1)->out[0];
 
 	l->type = type_list(b->cx, elem);
 	return l;
@@ -97,14 +97,14 @@ build_name(Builder *b, const char *name, Value *v)
 void
 build_raise_unless(Builder *b, Value *ok, const char *message)
 {
-	Node *n = graph_insert(b->g, if_new(b->g, b->at, ok, 0));
+	Node *n = graph_insert(b->graph, if_new(b->graph, b->at, ok, 0));
 	Value *in[2];
 
-	graph_set_insert_end(b->g, if_else(n));
+	graph_set_insert_end(b->graph, if_else(n));
 	in[0] = build_text(b, message);
-	in[1] = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
-	graph_emit(b->g, "prim::RaiseException", b->at, 2, in, 0);
-	graph_set_insert_end(b->g, n->block);
+	in[1] = graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at);
+	graph_emit(b->graph, "prim::RaiseException", b->at, 2, in, 0);
+	graph_set_insert_end(b->graph, n->block);
 }
 
 Value *
@@ -114,8 +114,8 @@ build_part(Builder *b, Value *owner, const char *name)
 	Node *n;
 
 	if (!a)
-		json_bad(&b->p->doc, "there is no '%s'", name);
-	n = graph_emit(b->g, "prim::GetAttr", b->at, 1, &owner, 1);
+		json_bad(&b->exported->doc, "there is no '%s'", name);
+	n = graph_emit(b->graph, "prim::GetAttr", b->at, 1, &owner, 1);
 	node_set_str(n, "name", name);
 	n->out[0]->type = a->type;
 	return n->out[0];

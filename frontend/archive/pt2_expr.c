@@ -65,7 +65,7 @@ expr_parse(Builder *b, const char *text, const char *what)
 	Source *s = new(b->cx->arena, Source, 1);
 
 	*s = (Source){ .text = arena_strdup(b->cx->arena, text), .n = (int64_t)strlen(text), .line = 1,
-		.name = arena_printf(b->cx->arena, "%s: %s", b->p->doc.name, what) };
+		.name = arena_printf(b->cx->arena, "%s: %s", b->exported->doc.name, what) };
 	return parse_expression(b->cx, s);
 }
 
@@ -208,7 +208,7 @@ call_value(Builder *b, const Tree *t, const Finder *f)
 	if (!name)
 		return NULL;
 	if (!strcmp(name, "Float") && n && argument(t, 0)->kind == TREE_STRING)
-		return graph_constant(b->g, rt_double(strtod(argument(t, 0)->text, NULL)), b->at);
+		return graph_constant(b->graph, rt_double(strtod(argument(t, 0)->text, NULL)), b->at);
 	for (int i = 0; i < n; i++)
 		if (!(in[i] = value(b, argument(t, i), f)))
 			return NULL;
@@ -243,7 +243,7 @@ value(Builder *b, const Tree *t, const Finder *f)
 		return v;
 	switch (t->kind) {
 	case TREE_INT:    return build_int(b, t->num.i);
-	case TREE_FLOAT:  return graph_constant(b->g, rt_double(t->num.f), b->at);
+	case TREE_FLOAT:  return graph_constant(b->graph, rt_double(t->num.f), b->at);
 	case TREE_TRUE:   return build_bool(b, true);
 	case TREE_FALSE:  return build_bool(b, false);
 	case TREE_STRING: return build_text(b, t->text);

@@ -24,7 +24,7 @@ static void
 build_nodes(Builder *b, const Json *node, const Json *until)
 {
 	while (node && node != until) {
-		if (!strcmp(json_text(&b->p->doc, node, "target"),
+		if (!strcmp(json_text(&b->exported->doc, node, "target"),
 			    "torch._functorch.predispatch._vmap_increment_nesting")) {
 			node = vmap_region(b, node);
 		} else {
@@ -38,23 +38,23 @@ build_nodes(Builder *b, const Json *node, const Json *until)
 void
 flow_nodes(Builder *b, const Json *graph)
 {
-	build_nodes(b, json_first(json_list(&b->p->doc, graph, "nodes")), NULL);
+	build_nodes(b, json_first(json_list(&b->exported->doc, graph, "nodes")), NULL);
 }
 
 static void
 bind_operands(Builder *b, const Json *graph, Value *const *args, int n)
 {
-	const Json *inputs = json_list(&b->p->doc, graph, "inputs");
+	const Json *inputs = json_list(&b->exported->doc, graph, "inputs");
 	int i = 0;
 
 	if (json_count(inputs) != n)
 		fail(b->cx, b->at, "a sub-graph with %d inputs gets %d operands", json_count(inputs), n);
 	for JSON_EACH(in, inputs) {
-		const Json *is = json_union(&b->p->doc, in, "input"), *name = json_get(is, "name");
+		const Json *is = json_union(&b->exported->doc, in, "input"), *name = json_get(is, "name");
 
 		name = name ? name : json_get(is, "as_name");
 		if (name)
-			build_name(b, json_text_of(&b->p->doc, name, "name"), args[i]);
+			build_name(b, json_text_of(&b->exported->doc, name, "name"), args[i]);
 		i++;
 	}
 }
@@ -70,7 +70,7 @@ flow_inline(Builder *b, const Json *graph, Value *const *args, int n, Values *re
 	bind_operands(b, graph, args, n);
 	flow_nodes(b, graph);
 	b->at = at;
-	for JSON_EACH(o, json_list(&b->p->doc, graph, "outputs")) {
+	for JSON_EACH(o, json_list(&b->exported->doc, graph, "outputs")) {
 		Value *v = arg_value(b, o, NULL);
 
 		vec_push(b->cx->arena, results, v);
@@ -93,7 +93,7 @@ hop_of(Builder *b, const char *name, const Json *node)
 	Hop h = { .name = name, .node = node };
 
 	for JSON_EACH(i, json_get(node, "inputs"))
-		vec_push(b->cx->arena, &h.arg, json_need(&b->p->doc, i, "arg"));
+		vec_push(b->cx->arena, &h.arg, json_need(&b->exported->doc, i, "arg"));
 	return h;
 }
 
@@ -112,7 +112,7 @@ hop_graph(Builder *b, const Hop *h, int i)
 
 	if (!g)
 		fail(b->cx, b->at, "%s: argument %d is no graph", h->name, i);
-	return json_need(&b->p->doc, g, "graph");
+	return json_need(&b->exported->doc, g, "graph");
 }
 
 /* Appends the operands from i on. */
@@ -193,20 +193,21 @@ set_grad_enabled(Builder *b, const Hop *h)
 
 	if (!on)
 		fail(b->cx, b->at, "%s lacks the bool that turns gradients on or off", h->name);
-	t = unit_context(b->cx, b->p->unit, json_flag(&b->p->doc, on, "as_bool") ? "enable_grad" : "no_grad");
+	t = unit_context(b->cx, b->exported->unit,
+			 json_flag(&b->exported->doc, on, "as_bool") ? "enable_grad" : "no_grad");
 	fn = class_method(class_info(t), "__init__");
 	unit_call(b->cx, fn, b->at);
-	scope = graph_emit(b->g, "prim::CreateObject", b->at, 0, NULL, 1);
+	scope = graph_emit(b->graph, "prim::CreateObject", b->at, 0, NULL, 1);
 	scope->out[0]->type = t;
-	init = graph_emit(b->g, "prim::CallMethod", b->at, 1, scope->out, 1);
+	init = graph_emit(b->graph, "prim::CallMethod", b->at, 1, scope->out, 1);
 	init->out[0]->type = &rt_type_none;
 	node_set_str(init, "name", "__init__");
 	node_attr_new(init, "function", ATTR_FUNCTION)->fn = fn;
 	unit_call(b->cx, class_method(class_info(t), "__enter__"), b->at);
 	unit_call(b->cx, class_method(class_info(t), "__exit__"), b->at);
-	graph_emit(b->g, "prim::Enter", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
+	graph_emit(b->graph, "prim::Enter", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
 	call_graph(b, h, 1, 2);
-	graph_emit(b->g, "prim::Exit", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
+	graph_emit(b->graph, "prim::Exit", b->at, 1, scope->out, 1)->out[0]->type = &rt_type_none;
 }
 
 /* Builds the region (device, dtype, enabled, cache, graph, ...). It has no effect if the device is not the CPU. */
@@ -220,9 +221,9 @@ autocast(Builder *b, const Hop *h)
 
 	if (!device || !on)
 		fail(b->cx, b->at, "%s lacks its device, or the bool that turns autocast on or off", h->name);
-	if (!strcmp(json_text_of(&b->p->doc, device, "device"), "cpu")) {
-		b->autocast = !json_flag(&b->p->doc, on, "enabled") ? -1
-			: dtype ? dtype_of_export(json_int(&b->p->doc, dtype, "dtype")) : RT_bf16;
+	if (!strcmp(json_text_of(&b->exported->doc, device, "device"), "cpu")) {
+		b->autocast = !json_flag(&b->exported->doc, on, "enabled") ? -1
+			: dtype ? dtype_of_export(json_int(&b->exported->doc, dtype, "dtype")) : RT_bf16;
 	}
 	call_graph(b, h, 4, 5);
 	b->autocast = outside;
@@ -235,14 +236,14 @@ with_effects(Builder *b, const Hop *h)
 {
 	const Json *op = json_get(hop_arg(b, h, 1), "as_operator"), *token = json_first(json_get(h->node, "inputs"));
 	Values results = { 0 };
-	Value *none = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
+	Value *none = graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at);
 
 	vec_push(b->cx->arena, &results, none);
 	if (!op)
 		op = json_get(hop_arg(b, h, 1), "as_string");
 	if (!op)
 		fail(b->cx, b->at, "%s names no operator", h->name);
-	operator_call(b, json_text_of(&b->p->doc, op, "operator"), json_next(json_next(token)), &results,
+	operator_call(b, json_text_of(&b->exported->doc, op, "operator"), json_next(json_next(token)), &results,
 		json_get(h->node, "outputs"));
 	node_bind(b, json_get(h->node, "outputs"), results.at, results.n);
 }
@@ -263,12 +264,12 @@ cond(Builder *b, const Hop *h)
 	Node *n;
 
 	arg_values(b, hop_arg(b, h, 3), &args);
-	n = graph_insert(b->g, if_new(b->g, b->at, p, 0));
+	n = graph_insert(b->graph, if_new(b->graph, b->at, p, 0));
 	for (int i = 0; i < 2; i++) {
-		graph_set_insert_end(b->g, n->sub[i]);
+		graph_set_insert_end(b->graph, n->sub[i]);
 		flow_inline(b, hop_graph(b, h, 1 + i), args.at, args.n, &branch[i]);
 	}
-	graph_set_insert_end(b->g, n->block);
+	graph_set_insert_end(b->graph, n->block);
 	if (branch[0].n != branch[1].n)
 		fail(b->cx, b->at, "the branches of cond have %d and %d results", branch[0].n, branch[1].n);
 	for (int i = 0; i < branch[0].n; i++) {
@@ -291,7 +292,7 @@ cond(Builder *b, const Hop *h)
 static Node *
 begin_loop(Builder *b, Value *most, Value *go, const Values *carried, Values *inside)
 {
-	Node *n = graph_insert(b->g, loop_new(b->g, b->at, most, go));
+	Node *n = graph_insert(b->graph, loop_new(b->graph, b->at, most, go));
 
 	for (int i = 0; i < carried->n; i++) {
 		Value *in;
@@ -301,7 +302,7 @@ begin_loop(Builder *b, Value *most, Value *go, const Values *carried, Values *in
 		in->type = n->out[i]->type = type_unshaped(b->cx, in->type);
 		vec_push(b->cx->arena, inside, in);
 	}
-	graph_set_insert_end(b->g, loop_body(n));
+	graph_set_insert_end(b->graph, loop_body(n));
 	return n;
 }
 
@@ -315,7 +316,7 @@ end_loop(Builder *b, Node *n, Value *go, Value *const *next)
 			     type_python(b->cx, n->out[i]->type), type_python(b->cx, next[i]->type));
 		block_add_output(loop_body(n), next[i]);
 	}
-	graph_set_insert_end(b->g, n->block);
+	graph_set_insert_end(b->graph, n->block);
 }
 
 static Value *
@@ -375,7 +376,7 @@ stacked(Builder *b, Value *list, int64_t dim)
 static void
 over_rows(Builder *b, const Json *f, const Values *init, const Values *xs, const Values *more, Values *results)
 {
-	const int ny = json_count(json_list(&b->p->doc, f, "outputs")) - init->n;
+	const int ny = json_count(json_list(&b->exported->doc, f, "outputs")) - init->n;
 	Values inside = { 0 }, next = { 0 }, lists = { 0 };
 	Node *n;
 
@@ -442,7 +443,7 @@ static const char batch[] = "torch._functorch.predispatch.";
 static const char *
 batch_name(Builder *b, const Json *node)
 {
-	const char *target = json_text(&b->p->doc, node, "target");
+	const char *target = json_text(&b->exported->doc, node, "target");
 
 	return strncmp(target, batch, sizeof batch - 1) ? "" : target + sizeof batch - 1;
 }
@@ -484,7 +485,7 @@ batch_node(Builder *b, Vmap *v, const Json *node)
 	const char *name = batch_name(b, node);
 	Hop h = hop_of(b, name, node);
 
-	b->at = text_range(b->p, node);
+	b->at = text_range(b->exported, node);
 	if (!strcmp(name, "_add_batch_dim")) {
 		Value *x = arg_value(b, hop_arg(b, &h, 0), NULL), *dim = arg_value(b, hop_arg(b, &h, 1), NULL);
 		Value *row = build_op(b, "aten::select", 3, x, dim, loop_index(v->loop));
@@ -506,7 +507,7 @@ vmap_results(Builder *b, const Vmap *v)
 	for (int i = 0; i < v->out.n; i++) {
 		Hop h = hop_of(b, "_remove_batch_dim", v->out.at[i]);
 		const Json *dim = json_get(hop_arg(b, &h, 3), "as_int");
-		Value *y = stacked(b, v->lists.at[i], dim ? json_int(&b->p->doc, dim, "dim") : 0);
+		Value *y = stacked(b, v->lists.at[i], dim ? json_int(&b->exported->doc, dim, "dim") : 0);
 
 		node_bind(b, json_get(v->out.at[i], "outputs"), &y, 1);
 	}
@@ -524,7 +525,7 @@ vmap_region(Builder *b, const Json *node)
 	Value *n;
 
 	cx_enter(b->cx, b->at);
-	b->at = text_range(b->p, node);
+	b->at = text_range(b->exported, node);
 	n = arg_value(b, hop_arg(b, &h, 0), NULL);
 	find_results(b, &v, from, end);
 	v.loop = begin_loop(b, n, build_bool(b, true), &none, &none);
@@ -571,7 +572,7 @@ static const FlowRow rows[] = {
 static void
 build_higher(Builder *b, const Json *node)
 {
-	const char *name = json_text(&b->p->doc, node, "target") + strlen("torch.ops.higher_order.");
+	const char *name = json_text(&b->exported->doc, node, "target") + strlen("torch.ops.higher_order.");
 	Hop h = hop_of(b, name, node);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

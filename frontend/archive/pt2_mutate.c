@@ -74,7 +74,7 @@ part(Call *c, const char *arg, const char *what)
 
 	if (v)
 		return arg_value(c->builder, v, NULL);
-	return graph_constant_typed(c->builder->g, rt_none(), &rt_type_none, c->builder->at);
+	return graph_constant_typed(c->builder->graph, rt_none(), &rt_type_none, c->builder->at);
 }
 
 /* Returns the argument as a view of its base. Null if it is None. */
@@ -82,7 +82,7 @@ static Value *
 view_of(Call *c, const char *arg, const Values *bases)
 {
 	const Json *base = json_get(given(c, arg, "base_index"), "as_int");
-	const int64_t i = base ? json_int(&c->builder->p->doc, base, "base_index") : -1;
+	const int64_t i = base ? json_int(&c->builder->exported->doc, base, "base_index") : -1;
 	Value *v;
 
 	if (!base)
@@ -105,7 +105,7 @@ static Value *
 views_of(Call *c, const char *arg, const Values *bases)
 {
 	const Json *length = json_get(given(c, arg, "length"), "as_int");
-	const int64_t n = length ? json_int(&c->builder->p->doc, length, "length") : 0;
+	const int64_t n = length ? json_int(&c->builder->exported->doc, length, "length") : 0;
 	Values all = { 0 };
 
 	if (!length)
@@ -159,16 +159,17 @@ mutate_call(Builder *b, const Json *node, bool views)
 
 	if (!op)
 		fail(b->cx, b->at, "the node names no operator");
-	c.op = operator_find(b, json_text_of(&b->p->doc, op, "operator"), &c.name);
+	c.op = operator_find(b, json_text_of(&b->exported->doc, op, "operator"), &c.name);
 	for (const Json *i = json_next(first); i; i = json_next(i))
-		map_put(&c.given, json_text(&b->p->doc, i, "name"), (void *)(uintptr_t)json_need(&b->p->doc, i, "arg"));
+		map_put(&c.given, json_text(&b->exported->doc, i, "name"),
+			(void *)(uintptr_t)json_need(&b->exported->doc, i, "arg"));
 	if (c.op && views)
 		copy_bases(&c, &copies);
 	else if (c.op)
 		copy_written(&c, &copies);
 	operator_apply(b, c.name, c.op, &c.args, &results, json_get(node, "outputs"));
 	if (c.op && !results.n) {
-		Value *none = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
+		Value *none = graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at);
 
 		vec_push(b->cx->arena, &results, none);
 	}

@@ -33,11 +33,11 @@ static const char *const skipped[] = {
 static Function *
 row_function(Builder *b, int row)
 {
-	if (!b->p->texts)
-		b->p->texts = new(b->cx->arena, Function *, NPYTHON);
-	if (!b->p->texts[row])
-		b->p->texts[row] = script_compile(b->cx, python[row].text, python[row].target);
-	return b->p->texts[row];
+	if (!b->exported->texts)
+		b->exported->texts = new(b->cx->arena, Function *, NPYTHON);
+	if (!b->exported->texts[row])
+		b->exported->texts[row] = script_compile(b->cx, python[row].text, python[row].target);
+	return b->exported->texts[row];
 }
 
 /* Calls the function or operator of an entry of pt2.def. Null if it does not accept these arguments. */
@@ -47,22 +47,22 @@ try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 	const bool overloaded = python[row].operator && strchr(python[row].operator, '.');
 	Function *fn = python[row].text ? row_function(b, row) : NULL;
 	Op *op = overloaded ? op_named(b->cx, python[row].operator) : NULL;
-	const CallSite site = { b->g, b->at, args, n };
+	const CallSite site = { b->graph, b->at, args, n };
 	Value **in;
 
 	if (fn) {
 		in = match_schema(&site, fn->schema, last, NULL);
-		return in ? inline_function(b->g, fn, b->at, in) : NULL;
+		return in ? inline_function(b->graph, fn, b->at, in) : NULL;
 	}
 	for (int i = 0; i < n; i++)
 		args[i].name = NULL;
 	if (overloaded) {
 		in = op ? match_schema(&site, op_schema(b->cx, op), last, NULL) : NULL;
-		return in ? emit_schema_node(b->g, op, b->at, in, n)->out[0] : NULL;
+		return in ? emit_schema_node(b->graph, op, b->at, in, n)->out[0] : NULL;
 	}
 	if (!*python[row].operator)
 		return n ? args[0].v : NULL;
-	return emit_builtin(b->g, python[row].operator, b->at, args, n, OP_VERSION);
+	return emit_builtin(b->graph, python[row].operator, b->at, args, n, OP_VERSION);
 }
 
 static Value *
@@ -213,11 +213,11 @@ read_arguments(Builder *b, const Schema *s, const Json *first, NamedValues *out)
 	int at = 0;                          /* Index among the arguments without a name. */
 
 	for (const Json *i = first; i; i = json_next(i)) {
-		const char *name = json_text_or(&b->p->doc, i, "name", "");
+		const char *name = json_text_or(&b->exported->doc, i, "name", "");
 		const int k = !s ? -1 : *name ? schema_find(s, name) : at < s->nargs ? at++ : -1;
 		NamedValue v = { .name = *name ? name : NULL, .at = b->at };
 
-		v.v = arg_value(b, json_need(&b->p->doc, i, "arg"), k >= 0 ? s->args[k].type : NULL);
+		v.v = arg_value(b, json_need(&b->exported->doc, i, "arg"), k >= 0 ? s->args[k].type : NULL);
 		vec_push(b->cx->arena, out, v);
 	}
 }
@@ -243,7 +243,7 @@ wrap_numbers(Builder *b, const Schema *s, NamedValues *args)
 		}
 		if (!(w = rt_wrapped(cx_rt(b->cx), number)))
 			out_of_memory();
-		a->v = graph_constant(b->g, rt_of(w), b->at);
+		a->v = graph_constant(b->graph, rt_of(w), b->at);
 	}
 }
 
@@ -251,9 +251,9 @@ static Node *
 try_overload(Builder *b, Op *op, const NamedValues *args, bool implicit, Buf *why)
 {
 	const Schema *s = op_schema(b->cx, op);
-	Value **in = match_schema(&(CallSite){ b->g, b->at, args->at, args->n }, s, implicit, why);
+	Value **in = match_schema(&(CallSite){ b->graph, b->at, args->at, args->n }, s, implicit, why);
 
-	return in ? emit_schema_node(b->g, op, b->at, in, s->nargs) : NULL;
+	return in ? emit_schema_node(b->graph, op, b->at, in, s->nargs) : NULL;
 }
 
 /* Calls the overload that the archive names. If this does not accept a number, calls another overload that does. */
@@ -278,7 +278,7 @@ call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
 static const Type *
 type_of_output(Builder *b, const Json *output)
 {
-	const char *kind = json_key(json_union(&b->p->doc, output, "output"));
+	const char *kind = json_key(json_union(&b->exported->doc, output, "output"));
 
 	return !strcmp(kind, "as_sym_int") ? &rt_type_int : !strcmp(kind, "as_sym_float") ? &rt_type_float
 		: !strcmp(kind, "as_sym_bool") ? &rt_type_bool : !strcmp(kind, "as_tensors") ? &rt_type_list_tensor
@@ -300,7 +300,7 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 		pt2_lacks(b, "Kiln has no operator %s%s", name,
 			  strncmp(name, "aten::", 6) ? "; one of your own is given by --op-schema" : "");
 	vec_push(b->cx->arena, b->cx->lacking, lacking);
-	n = graph_emit(b->g, name, b->at, 0, NULL, json_count(outputs));
+	n = graph_emit(b->graph, name, b->at, 0, NULL, json_count(outputs));
 	for (int k = 0; k < args->n; k++)
 		node_add_input(n, args->at[k].v);
 	for JSON_EACH(o, outputs)
@@ -313,7 +313,8 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 static void
 view_by_any_strides(Builder *b, const char **name, Op **op, NamedValues *args)
 {
-	if (!b->p->functional || strcmp(*name, "aten::view") || *op != op_find(b->cx, "aten::view", "") || args->n != 2)
+	if (!b->exported->functional || strcmp(*name, "aten::view") || *op != op_find(b->cx, "aten::view", "") ||
+	    args->n != 2)
 		return;
 	*name = "aten::reshape";
 	*op = op_find(b->cx, *name, "");
@@ -362,7 +363,7 @@ static void
 bind_list(Builder *b, const Json *names, Value *list)
 {
 	const int n = json_count(names);
-	Node *unpack = graph_emit(b->g, "prim::ListUnpack", b->at, 1, &list, n);
+	Node *unpack = graph_emit(b->graph, "prim::ListUnpack", b->at, 1, &list, n);
 	int i = 0;
 
 	for JSON_EACH(e, names) {
@@ -372,7 +373,7 @@ bind_list(Builder *b, const Json *names, Value *list)
 			name = json_get(json_get(e, "as_tensor"), "name");
 		unpack->out[i]->type = list->type->kind == TYPE_LIST ? list->type->of[0] : &rt_type_tensor;
 		if (name)
-			build_name(b, json_text_of(&b->p->doc, name, "name"), unpack->out[i]);
+			build_name(b, json_text_of(&b->exported->doc, name, "name"), unpack->out[i]);
 		i++;
 	}
 }
@@ -382,7 +383,7 @@ bind_list(Builder *b, const Json *names, Value *list)
 static void
 note_rank(Builder *b, const char *name, Value *v)
 {
-	const Json *sizes = json_get(map_get(&b->p->metas, name), "sizes");
+	const Json *sizes = json_get(map_get(&b->exported->metas, name), "sizes");
 	const TensorInfo info = { .dtype = -1, .rank = json_count(sizes), .grad = -1, .device = -1, .undefined = 0 };
 
 	if (sizes && b->names == b->top && v->type == &rt_type_tensor && info.rank <= RT_MAX_RANK)
@@ -392,7 +393,7 @@ note_rank(Builder *b, const char *name, Value *v)
 static void
 bind_one(Builder *b, const Json *output, Value *v)
 {
-	const Json *is = json_union(&b->p->doc, output, "output"), *name;
+	const Json *is = json_union(&b->exported->doc, output, "output"), *name;
 	const char *kind = json_key(is);
 
 	if (!strcmp(kind, "as_tensors") || !strcmp(kind, "as_optional_tensors")) {
@@ -405,9 +406,9 @@ bind_one(Builder *b, const Json *output, Value *v)
 		v = as_number(b, v, type_of_output(b, output));
 	}
 	if (name && !strcmp(kind, "as_tensor"))
-		note_rank(b, json_text_of(&b->p->doc, name, "name"), v);
+		note_rank(b, json_text_of(&b->exported->doc, name, "name"), v);
 	if (name)
-		build_name(b, json_text_of(&b->p->doc, name, "name"), v);
+		build_name(b, json_text_of(&b->exported->doc, name, "name"), v);
 }
 
 void
@@ -466,11 +467,11 @@ bool
 node_build(Builder *b, const Json *node)
 {
 	static const char higher[] = "torch.ops.higher_order.";
-	const char *target = json_text(&b->p->doc, node, "target");
+	const char *target = json_text(&b->exported->doc, node, "target");
 	const Json *outputs = json_get(node, "outputs");
 	Values results = { 0 };
 
-	b->at = text_range(b->p, node);
+	b->at = text_range(b->exported, node);
 	build_work(b);
 	if (is_skipped(target))
 		return true;

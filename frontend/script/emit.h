@@ -174,7 +174,7 @@ struct Emit {
 	Cx       *cx;
 	Unit     *unit;
 	Function *fn;
-	Graph    *g;
+	Graph    *graph;
 	Scope    *scope;
 	const Type *result; /* Result type: declared, or unified from the returns so far. Null if not known yet. */
 	bool      declared;

@@ -48,7 +48,7 @@ static Value **
 arguments_of(Emit *e, Range at, const Schema *s, Value *self, NamedValue *args, int n)
 {
 	NamedValue *all = new(e->cx->arena, NamedValue, n + 1);
-	const CallSite site = { e->g, at, all, n + (self != 0) };
+	const CallSite site = { e->graph, at, all, n + (self != 0) };
 	Value **vs;
 	Buf why = {0};
 	char *text;
@@ -80,7 +80,7 @@ call_function(Emit *e, Range at, Function *fn, Value *self, NamedValue *args, in
 
 	unit_call(e->cx, fn, at);
 	vs = arguments_of(e, at, fn->schema, self, args, n);
-	node = graph_emit(e->g, self ? "prim::CallMethod" : "prim::CallFunction", at, fn->schema->nargs, vs, 1);
+	node = graph_emit(e->graph, self ? "prim::CallMethod" : "prim::CallFunction", at, fn->schema->nargs, vs, 1);
 	node_set_str(node, "name", dot && self ? dot + 1 : fn->name);
 	node_attr_new(node, "function", ATTR_FUNCTION)->fn = fn;
 	node->out[0]->type = fn->schema->rets[0].type;
@@ -98,7 +98,7 @@ call_interface(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	if (!stub->schema)
 		fail(e->cx, at, "'%s' has no signature: its declaration has failed before", stub->name);
 	vs = arguments_of(e, at, stub->schema, callee->v, args, n);
-	node = graph_emit(e->g, "prim::CallMethod", at, stub->schema->nargs, vs, 1);
+	node = graph_emit(e->graph, "prim::CallMethod", at, stub->schema->nargs, vs, 1);
 	node_set_str(node, "name", callee->name);
 	node->out[0]->type = stub->schema->rets[0].type;
 	unit_interface_call(e->cx, e->unit, t, callee->name);
@@ -201,7 +201,7 @@ raise_exception(Emit *e, Range at, NamedValue *args, int n)
 		fail(e->cx, at, "prim::RaiseException takes a message and a class");
 	in[0] = args[0].v;
 	in[1] = n > 1 ? args[1].v : emit_none(e, at);
-	graph_emit(e->g, "prim::RaiseException", at, 2, in, 0);
+	graph_emit(e->graph, "prim::RaiseException", at, 2, in, 0);
 	return none(e, at);
 }
 
@@ -261,7 +261,7 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	    || !strcmp(callee->name, "aten::round")) &&
 	    (f = magic_of(e, at, all[0].v, callee->name + strlen("aten::"))))
 		return emit_apply(e, at, f, 0, 0);
-	return sugar_value(e, emit_builtin(e->g, callee->name, at, all, n + nself, e->version));
+	return sugar_value(e, emit_builtin(e->graph, callee->name, at, all, n + nself, e->version));
 }
 
 static Sugar *
@@ -279,7 +279,7 @@ cast_tensor(Emit *e, Range at, Sugar *callee)
 		if (!strcmp(callee->name, casts[i].name))
 			dtype = casts[i].dtype;
 	return sugar_value(e, emit_op(e, at, "aten::to", 4, callee->v, emit_int(e, at, dtype),
-		graph_constant(e->g, rt_bool(false), at), graph_constant(e->g, rt_bool(false), at)));
+		graph_constant(e->graph, rt_bool(false), at), graph_constant(e->graph, rt_bool(false), at)));
 }
 
 /* Emits an exception with its text, such as ValueError("x"). */
@@ -358,7 +358,7 @@ form_annotate(Emit *e, const Call *c)
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
 	given = emit_expression(e, c->args->kid[1], t);
 	if (value_is_none(given) && t->kind == TYPE_OPTIONAL)
-		return sugar_value(e, graph_constant_typed(e->g, rt_none(), t, c->at));
+		return sugar_value(e, graph_constant_typed(e->graph, rt_none(), t, c->at));
 	v = emit_convert(e, c->at, given, t, true);
 	if (!v || !type_is_subtype(e->cx, v->type, t))
 		fail(e->cx, c->at, "expected an expression of type %s but found %s", type_python(e->cx, t),
@@ -421,7 +421,7 @@ form_hasattr(Emit *e, const Call *c)
 	check_argument_count(e, c, 2, 2);
 	s = emit_sugar(e, c->args->kid[0], 0);
 	has = sugar_attr_try(e, c->at, s, text_argument(e, c, 1)) != 0;
-	return sugar_value(e, graph_constant(e->g, rt_bool(has), c->at));
+	return sugar_value(e, graph_constant(e->graph, rt_bool(has), c->at));
 }
 
 static Sugar *
@@ -435,7 +435,7 @@ form_print(Emit *e, const Call *c)
 		fail(e->cx, c->at, "print doesn't accept any keyword arguments");
 	for (int i = 0; i < n; i++)
 		vs[i] = args[i].v;
-	graph_emit(e->g, "prim::Print", c->at, n, vs, 0)->op = op_first(e->cx, "prim::Print");
+	graph_emit(e->graph, "prim::Print", c->at, n, vs, 0)->op = op_first(e->cx, "prim::Print");
 	return none(e, c->at);
 }
 
@@ -464,7 +464,7 @@ form_cast(Emit *e, const Call *c)
 	}
 	if (!n && !strcmp(c->form->name, "str"))
 		return sugar_value(e, emit_str(e, c->at, "", 0));
-	return sugar_value(e, emit_builtin(e->g, casts[i].op, c->at, args, n, e->version));
+	return sugar_value(e, emit_builtin(e->graph, casts[i].op, c->at, args, n, e->version));
 }
 
 static Sugar *
@@ -661,7 +661,7 @@ static Closure *
 closure_of_call(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
 	Closure *c = new(e->cx->arena, Closure, 1);
-	Graph *outer = e->g;
+	Graph *outer = e->graph;
 	Scope *scope = e->scope;
 	Sugar *inner = new(e->cx->arena, Sugar, 1);
 	Value *v;
@@ -676,11 +676,11 @@ closure_of_call(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 		vec_push(e->cx->arena, &c->captured, args[i].v);
 		args[i].v = graph_add_input(c->graph, args[i].v->type, 0);
 	}
-	e->g = c->graph;
+	e->graph = c->graph;
 	scope_push(e, c->graph->top)->closure = c;
 	v = sugar_as_value(e, at, emit_apply(e, at, inner, args, n));
 	graph_add_output(c->graph, v);
-	e->g = outer;
+	e->graph = outer;
 	scope_enter(e, scope);
 	return c;
 }
@@ -706,7 +706,8 @@ form_fork(Emit *e, const Call *c)
 		made = closure_of_call(e, c->at, callee, args, n);
 	}
 	t = made->graph->top->ret->in[0]->type;
-	node = graph_emit(e->g, lazy ? "prim::awaitable" : "prim::fork", c->at, made->captured.n, made->captured.at, 1);
+	node = graph_emit(e->graph, lazy ? "prim::awaitable" : "prim::fork", c->at, made->captured.n,
+			  made->captured.at, 1);
 	node_attr_new(node, "Subgraph", ATTR_GRAPH)->g = made->graph;
 	node->out[0]->type = lazy ? type_await(e->cx, t) : type_future(e->cx, t);
 	return sugar_value(e, node->out[0]);
@@ -765,7 +766,7 @@ form_super_init(Emit *e, const Call *c)
 static Sugar *
 form_is_scripting(Emit *e, const Call *c)
 {
-	return sugar_value(e, graph_constant(e->g, rt_bool(!strcmp(c->form->name, "is_scripting")), c->at));
+	return sugar_value(e, graph_constant(e->graph, rt_bool(!strcmp(c->form->name, "is_scripting")), c->at));
 }
 
 static const struct { const char *name; bool global; Form *form; } forms[] = {

@@ -14,7 +14,7 @@
 Value *
 emit_node(Emit *e, Range at, const char *kind, const Type *out, int n, Value *const *in)
 {
-	Node *node = graph_emit(e->g, kind, at, n, in, 1);
+	Node *node = graph_emit(e->graph, kind, at, n, in, 1);
 
 	node->op = op_first(e->cx, kind);
 	node->out[0]->type = out;
@@ -32,25 +32,25 @@ emit_op(Emit *e, Range at, const char *op, int n, ...)
 	for (int i = 0; i < n; i++)
 		args[i] = (NamedValue){0, va_arg(ap, Value *), at};
 	va_end(ap);
-	return emit_builtin(e->g, op, at, args, n, e->version);
+	return emit_builtin(e->graph, op, at, args, n, e->version);
 }
 
 Value *
 emit_int(Emit *e, Range at, int64_t i)
 {
-	return graph_constant(e->g, rt_int(i), at);
+	return graph_constant(e->graph, rt_int(i), at);
 }
 
 Value *
 emit_none(Emit *e, Range at)
 {
-	return graph_constant(e->g, rt_none(), at);
+	return graph_constant(e->graph, rt_none(), at);
 }
 
 Value *
 emit_str(Emit *e, Range at, const char *s, int64_t n)
 {
-	return graph_constant(e->g, value_str(e->cx, s, n), at);
+	return graph_constant(e->graph, value_str(e->cx, s, n), at);
 }
 
 Value *
@@ -64,7 +64,7 @@ emit_convert(Emit *e, Range at, Value *v, const Type *t, bool implicit)
 {
 	if (v->type == t || type_is_subtype(e->cx, v->type, t))
 		return v;
-	return convert_implicitly(e->g, v, t, implicit, at);
+	return convert_implicitly(e->graph, v, t, implicit, at);
 }
 
 /* ---- operators ------------------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ operator_value(Emit *e, const Tree *t)
 	Value *v;
 
 	if (complex_literal(t, &re, &im))
-		return graph_constant(e->g, value_complex(e->cx, re, im), t->at);
+		return graph_constant(e->graph, value_complex(e->cx, re, im), t->at);
 	for (int i = 0; i < t->n; i++)
 		args[i] = (NamedValue){0, emit_expression(e, t->kid[i], 0), t->kid[i]->at};
 	if ((v = magic_method(e, t->at, args[0].v, magic, args + 1, t->n - 1)))
@@ -179,7 +179,7 @@ operator_value(Emit *e, const Tree *t)
 		return join_tuples(e, t->at, args[0].v, args[1].v);
 	if (t->kind == TREE_MOD && args[0].v->type == &rt_type_str)
 		op = "aten::percentFormat";
-	return emit_builtin(e->g, op, t->at, args, t->n, e->version);
+	return emit_builtin(e->graph, op, t->at, args, t->n, e->version);
 }
 
 static Value *
@@ -215,7 +215,7 @@ emit_bool(Emit *e, Range at, Value *v)
 static Value *
 emit_choice(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *hint)
 {
-	Node *n = graph_emit(e->g, "prim::If", at, 1, &c.value, 0);
+	Node *n = graph_emit(e->graph, "prim::If", at, 1, &c.value, 0);
 	const Type *t;
 	Value *out;
 
@@ -263,14 +263,14 @@ short_circuit(Emit *e, const Tree *t)
 
 	if (a.known >= 0)
 		return a.known == is_or ? a : emit_condition(e, t->kid[1]);
-	n = graph_emit(e->g, "prim::If", t->at, 1, &a.value, 1);
+	n = graph_emit(e->graph, "prim::If", t->at, 1, &a.value, 1);
 	n->out[0]->type = &rt_type_bool;
 	node_add_block(n);
 	node_add_block(n);
 	stop = n->sub[!is_or];
 	go = n->sub[is_or];
 	scope_push(e, stop);
-	block_add_output(stop, graph_constant(e->g, rt_bool(is_or), t->at));
+	block_add_output(stop, graph_constant(e->graph, rt_bool(is_or), t->at));
 	scope_pop(e);
 	scope_push(e, go);
 	refine_apply(e, t->at, is_or ? a.no : a.yes);
@@ -605,14 +605,14 @@ literal(Emit *e, const Tree *t)
 	case TREE_INT:
 		return emit_int(e, t->at, t->num.i);
 	case TREE_FLOAT:
-		return graph_constant(e->g, rt_double(t->num.f), t->at);
+		return graph_constant(e->graph, rt_double(t->num.f), t->at);
 	case TREE_IMAG:
-		return graph_constant(e->g, value_complex(e->cx, 0, t->num.f), t->at);
+		return graph_constant(e->graph, value_complex(e->cx, 0, t->num.f), t->at);
 	case TREE_STRING:
 		return emit_str(e, t->at, t->text, t->len);
 	case TREE_TRUE:
 	case TREE_FALSE:
-		return graph_constant(e->g, rt_bool(t->kind == TREE_TRUE), t->at);
+		return graph_constant(e->graph, rt_bool(t->kind == TREE_TRUE), t->at);
 	case TREE_NONE:
 		return emit_none(e, t->at);
 	default:

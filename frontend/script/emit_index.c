@@ -31,7 +31,7 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 		NamedValue args[] = {{0, v, item->tree->at},
 				     {"dtype", emit_int(e, item->tree->at, RT_i64), item->tree->at}};
 
-		v = emit_builtin(e->g, "aten::tensor", item->tree->at, args, 2, e->version);
+		v = emit_builtin(e->graph, "aten::tensor", item->tree->at, args, 2, e->version);
 	}
 	item->value = v;
 	t = v->type;
@@ -309,7 +309,7 @@ as_tensor(Emit *e, Range at, Value *v, Value *like)
 	args[0] = (NamedValue){0, v, at};
 	args[1] = (NamedValue){"dtype", emit_op(e, at, "prim::dtype", 1, like), at};
 	args[2] = (NamedValue){"device", emit_op(e, at, "prim::device", 1, like), at};
-	return emit_builtin(e->g, "aten::tensor", at, args, 3, e->version);
+	return emit_builtin(e->graph, "aten::tensor", at, args, 3, e->version);
 }
 
 static void
@@ -323,7 +323,7 @@ store_into(Emit *e, Range at, Place p, Value *v)
 	}
 	list = index_list(e, at, p);
 	v = as_tensor(e, at, v, p.view);
-	emit_op(e, at, "aten::index_put_", 4, p.view, list, v, graph_constant(e->g, rt_bool(false), at));
+	emit_op(e, at, "aten::index_put_", 4, p.view, list, v, graph_constant(e->graph, rt_bool(false), at));
 }
 
 /* Emits x[...] op= right on a tensor. */

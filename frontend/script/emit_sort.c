@@ -145,7 +145,7 @@ emit_sort(Emit *e, Range at, const char *op, NamedValue *args, int n)
 		return sugar_value(e, copies ? args[0].v : emit_none(e, at));
 	}
 	all[0] = (NamedValue){0, copies ? emit_op(e, at, "aten::list", 1, args[0].v) : args[0].v, at};
-	all[1] = (NamedValue){0, n > 1 ? args[1].v : graph_constant(e->g, rt_bool(false), at), at};
+	all[1] = (NamedValue){0, n > 1 ? args[1].v : graph_constant(e->graph, rt_bool(false), at), at};
 	s = sugar_new(e, SUGAR_FUNCTION);
 	s->fn = sort_of(e, t);
 	s = emit_apply(e, at, s, all, 2);

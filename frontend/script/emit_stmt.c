@@ -126,7 +126,7 @@ assignment(Emit *e, const Tree *t)
 	if (type) {
 		v = sugar_as_value(e, value->at, s);
 		if (value_is_none(v))
-			v = graph_constant_typed(e->g, rt_none(), type, value->at);
+			v = graph_constant_typed(e->graph, rt_none(), type, value->at);
 		s = sugar_value(e, v->type == type || !type_is_subtype(e->cx, v->type, type) ? v :
 				emit_cast(e, t->at, v, type));
 	}
@@ -235,7 +235,7 @@ if_statement(Emit *e, const Tree *t, Work **next)
 		*next = emit_work(e, t->kid[c.known ? 1 : 2], *next);
 		return WAY_FALL;
 	}
-	n = graph_emit(e->g, "prim::If", t->at, 1, &c.value, 0);
+	n = graph_emit(e->graph, "prim::If", t->at, 1, &c.value, 0);
 	for (int i = 0; i < 2; i++) {
 		b[i].scope = scope_push(e, node_add_block(n));
 		refine_apply(e, t->at, i ? c.no : c.yes);
@@ -257,7 +257,7 @@ emit_raise(Emit *e, Range at, Value *message, const char *cls)
 
 	in[0] = message;
 	in[1] = cls ? emit_str(e, at, cls, -1) : emit_none(e, at);
-	graph_emit(e->g, "prim::RaiseException", at, 2, in, 0);
+	graph_emit(e->graph, "prim::RaiseException", at, 2, in, 0);
 }
 
 static Value *
@@ -294,7 +294,7 @@ assertion(Emit *e, const Tree *t)
 			emit_raise(e, t->at, assert_message(e, t->kid[1]), 0);
 		return c.known ? WAY_FALL : WAY_RAISE;
 	}
-	n = graph_emit(e->g, "prim::If", t->at, 1, &c.value, 0);
+	n = graph_emit(e->graph, "prim::If", t->at, 1, &c.value, 0);
 	yes.scope = scope_push(e, node_add_block(n));
 	yes.ways = WAY_FALL;
 	refine_apply(e, t->at, c.yes);
@@ -358,15 +358,15 @@ goes_on(Emit *e, const Walk *w, unsigned ways)
 	Node *n;
 
 	if (!(ways & (WAY_FALL | WAY_CONTINUE)))
-		return graph_constant(e->g, rt_bool(false), w->at);
+		return graph_constant(e->graph, rt_bool(false), w->at);
 	stop = exit_any(e, w->at, ways, WAY_BREAK | WAY_RETURN);
 	if (!stop)
-		return w->cond ? emit_condition(e, w->cond).value : graph_constant(e->g, rt_bool(true), w->at);
+		return w->cond ? emit_condition(e, w->cond).value : graph_constant(e->graph, rt_bool(true), w->at);
 	if (!w->cond)
 		return emit_op(e, w->at, "aten::__not__", 1, stop);
-	n = graph_emit(e->g, "prim::If", w->at, 1, &stop, 1);
+	n = graph_emit(e->graph, "prim::If", w->at, 1, &stop, 1);
 	scope_push(e, node_add_block(n));
-	block_add_output(n->sub[0], graph_constant(e->g, rt_bool(false), w->at));
+	block_add_output(n->sub[0], graph_constant(e->graph, rt_bool(false), w->at));
 	scope_pop(e);
 	scope_push(e, node_add_block(n));
 	block_add_output(n->sub[1], emit_condition(e, w->cond).value);
@@ -391,8 +391,8 @@ loop(Emit *e, const Walk *w)
 	if (w->cond)
 		c = emit_condition(e, w->cond);
 	in[0] = w->cond ? emit_int(e, w->at, INT64_MAX) : sugar_length(e, w->at, w->iterable);
-	in[1] = w->cond ? c.value : graph_constant(e->g, rt_bool(true), w->at);
-	n = graph_emit(e->g, "prim::Loop", w->at, 2, in, 0);
+	in[1] = w->cond ? c.value : graph_constant(e->graph, rt_bool(true), w->at);
+	n = graph_emit(e->graph, "prim::Loop", w->at, 2, in, 0);
 	b = node_add_block(n);
 	index = block_add_input(b, &rt_type_int, 0);
 	body = scope_push(e, b);
@@ -541,7 +541,7 @@ emit_result(Emit *e, Range at, unsigned ways)
 		if (e->result->kind == TYPE_OPTIONAL && ways & WAY_RETURN)
 			fail(e->cx, at,
 			     "Function was not annotated as having type None, but does not return along all paths");
-		v = graph_constant_typed(e->g, rt_none(), e->result, at);
+		v = graph_constant_typed(e->graph, rt_none(), e->result, at);
 	} else if (ways & WAY_RETURN) {
 		v = scope_binding(e->scope, "$v")->sugar->v;
 	} else {
@@ -564,7 +564,7 @@ emit_closure(Emit *e, const Tree *def)
 		fail(e->cx, def->at, "a nested function cannot have parameters");
 	c->name = def->kid[0]->text;
 	c->graph = graph_new(e->cx, c->name);
-	e->g = c->graph;
+	e->graph = c->graph;
 	e->declared = def->kid[2] != 0;
 	e->result = def->kid[2] ? type_of_annotation(e->cx, e->unit, def->kid[2]) : 0;
 	memset(&e->results, 0, sizeof e->results);

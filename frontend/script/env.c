@@ -28,7 +28,7 @@ void
 scope_enter(Emit *e, Scope *s)
 {
 	e->scope = s;
-	graph_set_insert_end(e->g, s->block);
+	graph_set_insert_end(e->graph, s->block);
 }
 
 void
@@ -222,7 +222,7 @@ scope_assign(Emit *e, Range at, const char *name, Sugar *s, const Type *annotate
 			     "Variable '%s' is annotated with type %s but is being assigned to a value of type %s",
 			     name, type_python(e->cx, annotated), type_python(e->cx, s->v->type));
 		if (v->type != annotated && value_is_none(v))
-			v = graph_constant_typed(e->g, rt_none(), annotated, at);
+			v = graph_constant_typed(e->graph, rt_none(), annotated, at);
 		else if (v->type != annotated)
 			v = emit_cast(e, at, v, annotated);
 		s = sugar_value(e, v);

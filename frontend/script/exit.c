@@ -31,7 +31,7 @@ exit_flag(Emit *e, Range at, unsigned ways, unsigned way)
 	Binding *b;
 
 	if (!(ways & way) || ways == way)
-		return graph_constant(e->g, rt_bool(ways == way), at);
+		return graph_constant(e->graph, rt_bool(ways == way), at);
 	b = scope_binding(e->scope, way == WAY_RETURN ? "$r" : way == WAY_BREAK ? "$b" : "$c");
 	if (!b)
 		BUG("a way out without its flag");
@@ -59,7 +59,7 @@ exit_under(Emit *e, Range at, unsigned ways, Work *rest)
 	Branch yes, no;
 	Node *branch;
 
-	branch = graph_emit(e->g, "prim::If", at, 1, &flag, 0);
+	branch = graph_emit(e->graph, "prim::If", at, 1, &flag, 0);
 	yes.scope = scope_push(e, node_add_block(branch));
 	yes.ways = ways & WAYS_FLAGGED;
 	scope_pop(e);

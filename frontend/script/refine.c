@@ -16,7 +16,7 @@ cond_of_value(Value *v)
 Cond
 cond_static(Emit *e, Range at, bool is)
 {
-	return (Cond){graph_constant(e->g, rt_bool(is), at), is, 0, 0};
+	return (Cond){graph_constant(e->graph, rt_bool(is), at), is, 0, 0};
 }
 
 Cond
@@ -246,7 +246,7 @@ refine_isinstance(Emit *e, const Tree *call)
 		return cond_static(e, call->at, true);
 	if (!unsure && !is.at.n)
 		return cond_static(e, call->at, false);
-	n = graph_emit(e->g, "prim::isinstance", call->at, 1, &v, 1);
+	n = graph_emit(e->graph, "prim::isinstance", call->at, 1, &v, 1);
 	n->out[0]->type = &rt_type_bool;
 	a = node_attr_new(n, "types", ATTR_TYPES);
 	a->types = asked.at.at;

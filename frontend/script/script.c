@@ -639,7 +639,7 @@ unit_constant(Emit *e, Range at, const char *name)
 
 	if (!e->unit || !unit_constant_value(e->unit, name, &v))
 		fail(e->cx, at, "the archive has no constant '%s'", name);
-	return graph_constant_typed(e->g, v, type_unshaped(e->cx, type_of_value(e->cx, v)), at);
+	return graph_constant_typed(e->graph, v, type_unshaped(e->cx, type_of_value(e->cx, v)), at);
 }
 
 Sugar *
@@ -692,7 +692,8 @@ add_parameters(Emit *e, const Schema *s)
 {
 	for (int i = 0; i < s->nargs; i++)
 		scope_put(e, s->args[i].name,
-			  sugar_value(e, graph_add_input(e->g, s->args[i].type, sym(e->cx, s->args[i].name))), false);
+			  sugar_value(e, graph_add_input(e->graph, s->args[i].type, sym(e->cx, s->args[i].name))),
+			  false);
 }
 
 /* Adds an output for the result. The body of an operator with several results has an output for each of them. */
@@ -702,15 +703,15 @@ add_result(Emit *e, Value *v)
 	Node *n;
 
 	if (!is_body(e->fn) || e->fn->schema->nrets == 1) {
-		graph_add_output(e->g, v);
+		graph_add_output(e->graph, v);
 		return;
 	}
 	if (!e->fn->schema->nrets)
 		return;
-	n = graph_emit(e->g, "prim::TupleUnpack", v->node->at, 1, &v, e->fn->schema->nrets);
+	n = graph_emit(e->graph, "prim::TupleUnpack", v->node->at, 1, &v, e->fn->schema->nrets);
 	for (int i = 0; i < n->nout; i++) {
 		n->out[i]->type = e->fn->schema->rets[i].type;
-		graph_add_output(e->g, n->out[i]);
+		graph_add_output(e->graph, n->out[i]);
 	}
 }
 
@@ -723,10 +724,10 @@ compile(Cx *cx, Function *f)
 	unsigned ways;
 
 	e.version = f->unit ? f->unit->version : 0;
-	e.g = f->graph = graph_new(cx, f->name);
+	e.graph = f->graph = graph_new(cx, f->name);
 	e.result = declared_result(cx, f->schema);
 	e.declared = e.result != 0;
-	scope_push(&e, e.g->top);
+	scope_push(&e, e.graph->top);
 	add_parameters(&e, f->schema);
 	if (!e.declared)                                /* A path without a return returns None. */
 		end = emit_work(&e, tree_new(cx, TREE_LIST, t->at, 1,
@@ -735,7 +736,7 @@ compile(Cx *cx, Function *f)
 	add_result(&e, emit_result(&e, t->at, ways));
 	if (!e.declared)
 		f->schema->rets[0].type = e.result;
-	ssa_tidy(e.g);
+	ssa_tidy(e.graph);
 }
 
 Graph *

@@ -25,7 +25,7 @@ uninitialized_in(Emit *e, Range at, Block *b, const Type *t)
 {
 	Value *v;
 
-	graph_set_insert_end(e->g, b);
+	graph_set_insert_end(e->graph, b);
 	v = uninitialized(e, at, t);
 	scope_enter(e, e->scope);
 	return v;
@@ -421,7 +421,7 @@ ssa_loop_leave(Emit *e, Range at, Node *loop, LoopVars vars, Scope *body, unsign
 	if (!(ways & WAY_RETURN))
 		return;
 	flag = flag_at_end(e, at, &end, WAY_RETURN);
-	carry(e, loop, graph_constant(e->g, rt_bool(false), at), flag, "$r");
+	carry(e, loop, graph_constant(e->graph, rt_bool(false), at), flag, "$r");
 	v = value_at_end(&end, "$v");
 	carry(e, loop, uninitialized(e, at, v->type), v, "$v");
 }

@@ -123,7 +123,7 @@ sugar_as_value(Emit *e, Range at, Sugar *s)
 static Value *
 number_constant(Emit *e, Range at, double re, double im)
 {
-	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
+	return graph_constant(e->graph, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
 
 /* Returns the meaning of an import's dotted name. Null if its first part is unknown (typing) or is the name itself. */
@@ -391,9 +391,9 @@ object_attr(Emit *e, Range at, Value *v, const char *name)
 	Node *n;
 
 	if (a && a->is_constant)
-		return sugar_value(e, graph_constant_typed(e->g, a->constant, a->type, at));
+		return sugar_value(e, graph_constant_typed(e->graph, a->constant, a->type, at));
 	if (a) {
-		n = graph_emit(e->g, "prim::GetAttr", at, 1, &v, 1);
+		n = graph_emit(e->graph, "prim::GetAttr", at, 1, &v, 1);
 		node_set_str(n, "name", a->name);
 		n->out[0]->type = a->type;
 		return sugar_value(e, n->out[0]);
@@ -519,12 +519,12 @@ class_member(Emit *e, Range at, Sugar *s, const char *name)
 	for (int i = 0; i < info->members.n; i++)
 		if (!strcmp(info->members.at[i].name, name)) {
 			v = enum_constant(e->cx, s->type, &info->members.at[i]);
-			return sugar_value(e, graph_constant_typed(e->g, v, s->type, at));
+			return sugar_value(e, graph_constant_typed(e->graph, v, s->type, at));
 		}
 	if ((fn = class_method(info, name)))
 		return function(e, fn, 0);
 	a = class_attr(info, name);
-	return a && a->is_constant ? sugar_value(e, graph_constant_typed(e->g, a->constant, a->type, at)) : 0;
+	return a && a->is_constant ? sugar_value(e, graph_constant_typed(e->graph, a->constant, a->type, at)) : 0;
 }
 
 Sugar *
@@ -574,8 +574,8 @@ declares(Emit *e, Value *self)
 {
 	const char *dot = strrchr(e->fn->name, '.');
 
-	return dot && !strcmp(dot, ".__init__") && e->fn->self == self->type && self == graph_inputs(e->g)[0]
-		&& e->scope->block == e->g->top;
+	return dot && !strcmp(dot, ".__init__") && e->fn->self == self->type && self == graph_inputs(e->graph)[0]
+		&& e->scope->block == e->graph->top;
 }
 
 void
@@ -614,7 +614,7 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 		     type_python(e->cx, a->type), type_python(e->cx, given->type));
 	in[0] = self;
 	in[1] = v;
-	n = graph_emit(e->g, "prim::SetAttr", at, 2, in, 0);
+	n = graph_emit(e->graph, "prim::SetAttr", at, 2, in, 0);
 	node_set_str(n, "name", a->name);
 }
 
@@ -628,7 +628,7 @@ members(Emit *e, Range at, const Type *t)
 	Value **vs = new(e->cx->arena, Value *, info->members.n);
 
 	for (int i = 0; i < info->members.n; i++)
-		vs[i] = graph_constant_typed(e->g, enum_constant(e->cx, t, &info->members.at[i]), t, at);
+		vs[i] = graph_constant_typed(e->graph, enum_constant(e->cx, t, &info->members.at[i]), t, at);
 	return emit_list(e, at, vs, info->members.n, t);
 }
 
@@ -761,7 +761,7 @@ sugar_item(Emit *e, Range at, Sugar *s, Value *index)
 static void
 unpack_node(Emit *e, Range at, const char *kind, Value *v, int n, Sugar **items)
 {
-	Node *node = graph_emit(e->g, kind, at, 1, &v, n);
+	Node *node = graph_emit(e->graph, kind, at, 1, &v, n);
 
 	for (int i = 0; i < n; i++) {
 		node->out[i]->type = v->type->kind == TYPE_TUPLE ? v->type->of[i] : v->type->of[0];

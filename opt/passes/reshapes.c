@@ -19,7 +19,7 @@
 
 /* Is v a view that nothing reads before n?  If so, it can have the sizes that n sets from the start. */
 static bool
-is_read_after(const Value *v, const Node *n)
+is_read_only_after(const Value *v, const Node *n)
 {
 	if (!node_makes_view(v->node) || v->node->block != n->block)
 		return false;
@@ -32,7 +32,7 @@ is_read_after(const Value *v, const Node *n)
 bool
 reshapes_input(const Node *n)
 {
-	return op_has(n->op, TRAIT_RESHAPES) || (op_has(n->op, TRAIT_SETS_MEMORY) && !is_read_after(n->in[0], n));
+	return op_has(n->op, TRAIT_RESHAPES) || (op_has(n->op, TRAIT_SETS_MEMORY) && !is_read_only_after(n->in[0], n));
 }
 
 bool
