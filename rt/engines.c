@@ -46,9 +46,8 @@ static const struct Row {
 	{ RT_Q_OTHER,          ANY,     ALL,    { RT_ROUND_FIRST, false } },
 };
 
-/* Returns the dims in the list as a set of bits. An empty list or None stands for all dims of t. */
-static uint64_t
-dims_in(const RtTensor *t, IValue list)
+uint64_t
+rt_dims_in(const RtTensor *t, IValue list)
 {
 	const int64_t n = list.tag == RT_LIST ? list.u.list->n : 0;
 	uint64_t set = 0;
@@ -95,8 +94,8 @@ arguments_fit(Arguments arguments, const RtTensor *t, IValue list)
 {
 	switch (arguments) {
 	case LAST: return rt_is_channels_last(t);
-	case ROWS: return are_rows(t, dims_in(t, list));
-	case PLANES: return t->ndim == 4 && dims_in(t, list) == 0xc;
+	case ROWS: return are_rows(t, rt_dims_in(t, list));
+	case PLANES: return t->ndim == 4 && rt_dims_in(t, list) == 0xc;
 	case EVEN: return are_even(t, list);
 	case ALL: break;
 	}

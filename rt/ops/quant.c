@@ -471,12 +471,37 @@ with_one_scale(RtCx *cx, const RtList *list)
 	return l;
 }
 
+/* A mean of float32 values, added in PyTorch's order. */
+static int
+float_mean(RtCx *cx, const RtCall *c, IValue dims, const IValue *in, IValue *out)
+{
+	RtTensor *const t = rt_tensor(in[0]), *values, *means;
+	int64_t strides[RT_MAX_RANK];
+	float *mean;
+
+	if (through(cx, c, in, out))
+		return RT_ERROR;
+	if (cx->meta || !rt_numel(t))
+		return RT_OK;
+	if (!dense_format(t, t->ndim, t->dims, strides))
+		rt_contiguous_strides(t->ndim, t->dims, strides);
+	values = rt_temp(cx, rt_tensor_strided(cx, RT_f32, t->ndim, t->dims, strides));
+	means = rt_temp(cx, rt_tensor_new(cx, RT_f32, out->u.t->ndim, out->u.t->dims));
+	if (!values || !means || rt_copy_into(cx, values, values_of(cx, t)))
+		return RT_ERROR;
+	mean = (float *)rt_data(means);
+	quant_cascade_sums(values, rt_dims_in(t, dims), mean);
+	for (int64_t i = 0, n = rt_numel(means); i < n; i++)
+		mean[i] /= (float)(rt_numel(t) / n);
+	return quant_store(cx, rt_tensor(*out), means);
+}
+
 static int
 run_rounded(RtCx *cx, const RtCall *c, RtQuantOp op, IValue dims, const IValue *in, IValue *out)
 {
 	const RtRounding by = rt_rounding(cx, op, rt_tensor(in[0]), dims);
 
-	return by.how == RT_ROUND_FLOATS ? through(cx, c, in, out) : quant_linear_by(cx, c, in, by, out);
+	return by.how == RT_ROUND_FLOATS ? float_mean(cx, c, dims, in, out) : quant_linear_by(cx, c, in, by, out);
 }
 
 const RtQuantized rt_quantized_all = {

@@ -14,6 +14,9 @@ int       quant_limits(RtCx *, RtTensor *, double *low, double *high);
 /* Factor of a channel's integer sums in a quantized layer, and its bias in units of a sum. */
 typedef struct QuantUnits { float scale, bias; } QuantUnits;
 
+/* Returns the dims in the list as a set of bits. An empty list or None stands for all dims of t. */
+uint64_t rt_dims_in(const RtTensor *t, IValue list);
+
 /* Computes the units of a channel. x, w, y: scales of the input, which has this dtype, of the channel's weights and of
  * the result. */
 QuantUnits quant_layer_units(const RtCx *, RtDtype, double x, double w, double y, float bias);
@@ -76,6 +79,8 @@ struct RtQuantized {
 int quant_windows(RtCx *, const RtCall *, RtQuantOp, int nd, const IValue *in, IValue *out);     /* quantpool.c */
 int quant_volumes(RtCx *, const IValue *in, IValue *out);
 int quant_linear_by(RtCx *, const RtCall *, const IValue *in, RtRounding, IValue *out);
+/* Sums of the float32 tensor t over the dims in `reduced`, a set of bits, in PyTorch's order.  sums: row-major. */
+void quant_cascade_sums(const RtTensor *t, uint64_t reduced, float *sums);
 int quant_layer(RtCx *, RtTensor *w, RtTensor *scale, struct Int8Layer **);      /* bytes, pack and project: packed.c */
 int quant_pack_layer(RtCx *, struct Int8Layer *);
 int quant_project(RtCx *, const struct Int8Layer *, int64_t rows, const float *x, bool narrow, float *y);

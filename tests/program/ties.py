@@ -62,6 +62,22 @@ def values(q: Tensor, other: Tensor, at: str, scale: float, zero: int, r: Dict[s
     r[at + "add_scalar"] = torch.ops.quantized.add_scalar(q, 0.5)
 
 
+# Means that PyTorch adds in float32: the order of its sums decides about ties.
+def means(n: int, c: int, h: int, w: int, zero: int, r: Dict[str, Tensor]):
+    x = torch.arange(n * c * h * w).mul(7919).remainder(32749).remainder(256).to(torch.uint8).reshape(n, c, h, w)
+    q = quantized(x, False, 0.1, zero)
+    last = q.contiguous(memory_format=torch.channels_last)
+    at = "means" + str([n, c, h, w])
+    r[at + "last23"] = last.mean([2, 3])
+    r[at + "last13"] = last.mean([1, 3])
+    r[at + "last023"] = last.mean([0, 2, 3])
+    r[at + "last1"] = last.mean([1], True)
+    r[at + "last"] = last.mean().reshape(1)
+    r[at + "rows1"] = q.mean([1])
+    r[at + "rows02"] = q.mean([0, 2])
+    r[at + "turned1"] = q.transpose(2, 3).mean([1])
+
+
 # Layers whose sums are the input, scaled: x (1, 1, 1, n)
 def layers(x: Tensor, at: str, scale: float, zero: int, r: Dict[str, Tensor]):
     w = torch.quantize_per_tensor(torch.ones([3, 1, 1, 1]), 1., 0, torch.qint8)
@@ -115,6 +131,10 @@ def forward(x: Tensor, four: Tensor, six: Tensor, count: int):
         for i in range(count):
             part: Dict[str, Tensor] = {}
             each(x, four, six, zeros[i], part)
+            for c in [1, 3, 6, 8, 21, 40, 64]:
+                means(2, c, 3, 2, zeros[i], part)
+                means(1, c, 8, 8, zeros[i], part)
+                means(1, c, 7, 7, zeros[i], part)
             for key, q in part.items():
                 r[key + "." + str(zeros[i])] = torch.int_repr(q)
                 if i == 0:
