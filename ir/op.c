@@ -113,7 +113,7 @@ read_name(Arena *a, Op *op)
 	const char *end = op->text + strcspn(op->text, "("), *colon = strstr(op->text, "::"), *dot;
 
 	if (!colon || colon > end)
-		BUG("row %s has no name in its schema: %s", op->id, op->text);
+		BUG("operator %s has no name in its schema: %s", op->id, op->text);
 	dot = memchr(colon, '.', end - colon);
 	op->name = arena_strndup(a, op->text, (dot ? dot : end) - op->text);
 	op->overload = dot ? arena_strndup(a, dot + 1, end - dot - 1) : "";

@@ -73,7 +73,7 @@ const char *suggest_torch(Emit *, const char *op); /* Suggests an operator or on
 bool        value_has_method(Emit *, const Type *, const char *op);
 const char *tensor_field_name(int); /* sugar.c: shape ... of x.shape. Null past the last one. */
 const char *torch_constant_name(int); /* sugar.c: float ... of torch.float. Null past the last one. */
-const char *global_name(int); /* emit_call.c: len, print ... Null past the last one. */
+const char *global_name(int); /* Name of a global function: len, print ... Null past the last one. */
 
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 

@@ -37,7 +37,7 @@ back_emit_row(Graph *g, const char *id, Range at, int n, Value *const *in)
 	Node *node;
 
 	if (!op)
-		BUG("autodiff: there is no row %s", id);
+		BUG("autodiff: there is no operator %s", id);
 	node = emit_schema_node(g, op, at, in, n);
 	return node->nout ? node->out[0] : NULL;
 }

@@ -160,7 +160,7 @@ emit_by_id(Unwrite *u, const char *id, Range at, int n, Value *const *in)
 	Op *op = op_by_id(u->pass->cx, id);
 
 	if (!op)
-		BUG("unwrite: there is no row %s", id);
+		BUG("unwrite: there is no operator %s", id);
 	return emit_schema_node(u->graph, op, at, in, n)->out[0];
 }
 
