@@ -1,4 +1,5 @@
-"""What a call of small networks asks of the GPU's driver, counted: kernels launched, steps on the host, copies, bytes, waits.
+"""Counts the calls that one call of a small network makes to the GPU's driver: kernel launches, steps on the host, copies, bytes,
+waits.
 
     counts.py [--mend] KILN DRIVER NVRTC OUT
 

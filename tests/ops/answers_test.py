@@ -1,6 +1,6 @@
-"""What calls of operators print or raise, at the edges of what they take. A call stands on a line, PyTorch's answer
-indented below it: of 1.13 in answers.txt; of 2.15 in answers2.txt, where that mended or added something.
-tests/oracle/answers.py writes the answers.
+"""Prints and errors of operator calls at the edges of their valid arguments. A call is a line, and PyTorch's answer is indented
+below it: of 1.13 in answers.txt; of 2.15 in answers2.txt, if that corrected or added something. tests/oracle/answers.py writes
+the answers.
 
 usage: answers_test.py KILN
 """

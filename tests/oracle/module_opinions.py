@@ -1,9 +1,10 @@
-"""Where Kiln and PyTorch differ: does PyTorch contradict itself?  Asked only then, and each way of Kiln must answer as PyTorch does once.
+"""Does PyTorch contradict itself where Kiln and PyTorch differ? It is asked only then. If it does, each way of Kiln must still
+give one of PyTorch's answers.
 
-final     numbers and strings nobody writes are constants, as Kiln takes them, and PyTorch's optimizer is on: what only a branch needs that they
-          decide against is not computed, nor does it raise
-eager     the module in Python: PyTorch's passes keep one result of a forked call for all calls, and a write to it stays
-apart     writes read copies: of overlapping parts that are not dense PyTorch does not say in which order they are written
+final     numbers and strings that nothing writes are constants, as in Kiln, and PyTorch's optimizer is on: values that only a branch not
+          taken needs are not computed and cannot raise
+eager     the module in Python: PyTorch's passes keep one result of a forked call for all calls, so that a write to it stays
+apart     writes read copies: PyTorch does not define in which order overlapping parts that are not dense are written
 """
 import random, re
 import torch

@@ -25,9 +25,9 @@ LEAST = {torch.float16: 2.0 ** -24, torch.bfloat16: 2.0 ** -133, torch.float32: 
 MOST = 10             # largest number of operators of a case
 SECONDS = 2           # time limit of an operator
 
-# Not judged, by operator: real (integers, too): its loops of four and more numbers overflow on the way, lose digits, or take the other zero of two; counts of
-# shifts that 1.13 takes modulo the width;
-# complex: C's infinities (inf + nan i) are not those of PyTorch's formulas, which give NaN, and its vectors subtract from +0 to negate.
+# Results that are not compared, by operator. real (and integers): loops of four and more numbers overflow in intermediate
+# results, lose digits, or return the other of two zeros; 1.13 takes shift counts modulo the width. complex: C's infinities (inf +
+# nan i) differ from PyTorch's formulas, which give NaN, and its vector code subtracts from +0 to negate.
 REAL = """log1p erfinv special_erfinv gelu floor_divide remainder fmod pow igamma igammac special_gammainc special_gammaincc fmax fmin addcmul
 lerp clamp_min clamp_max special_zeta special_airy_ai special_bessel_j1 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1
 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 threshold

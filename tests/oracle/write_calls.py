@@ -6,7 +6,7 @@ bf16 bf16, i64 i64, u8 i64, i64 c64, f16 i64, c64 c64"""
 DTYPES = dict(f32=torch.float32, f64=torch.float64, f16=torch.float16, bf16=torch.bfloat16, i64=torch.int64, i32=torch.int32, i8=torch.int8,
               u8=torch.uint8, b8=torch.bool, c64=torch.complex64)
 
-# On self (u) and a tensor of self's sizes (y). i: indices of rows, one for each element in j
+# Calls on self (u) with a tensor of self's sizes (y). i: indices of rows. j: a row index for each element.
 WITH_TENSOR = """add_(y)|sub_(y)|mul_(y)|div_(y)|add_(y, alpha=2)|sub_(y, alpha=2)|div_(y, rounding_mode="floor")|div_(y, rounding_mode="trunc")
 floor_divide_(y)|remainder_(y)|fmod_(y)|pow_(y)|float_power_(y)|true_divide_(y)|multiply_(y)|subtract_(y)|divide_(y)
 lt_(y)|gt_(y)|le_(y)|ge_(y)|eq_(y)|ne_(y)|less_(y)|greater_(y)|less_equal_(y)|greater_equal_(y)|not_equal_(y)
@@ -60,8 +60,9 @@ def numbers(dtype, shift):
 
 
 def is_judged(text, a, b):
-    """Not: what Kiln does not say as PyTorch does: quotients that are whole, of complex and bool; which of two errors comes first; and
-    comparisons of complex numbers in place, and atan on its cut, where PyTorch itself is wrong."""
+    """Is this call compared with PyTorch? Left out are calls whose message differs from PyTorch's: quotients with a rounding mode
+    of complex and bool, and calls of which another one of two errors comes first. Left out as well are calls in which PyTorch
+    itself is wrong: comparisons of complex numbers in place, and atan on its branch cut."""
     return not ("rounding_mode" in text and (b == "c64" or (a, b) == ("b8", "i64")) or a == "c64" and text.startswith(("eq_", "ne_", "not_equal_", "atan_", "arctan_"))
                 or ("addmv_" in text or "baddbmm_" in text) and b == "b8" or "addr_" in text and "alpha" in text and a == "b8"
                 or text in ("mvlgamma_(1)", "mvlgamma_(2)") and a in ("i64", "i32", "i8", "u8", "bf16"))
@@ -145,8 +146,9 @@ def overlap(name, statements, copied):
 
 
 def is_settled(write, d, s):
-    """Not: what PyTorch draws, or takes from a source, in the order of self's memory, and not of its elements; the out of a scan that
-    overlaps itself, or what is scanned where that is a number, which PyTorch does not see; which of two overlaps it names of cat."""
+    """Does PyTorch give this overlapping write a defined answer? It does not for draws and masked_scatter_ on a permuted tensor,
+    which follow the order of memory instead of elements. It does not notice the overlap of a scan's `out`, or of a scan of a
+    0-d tensor. For cat it is open which of two overlaps the message names."""
     return not ("torch.cat" in write and "expand" in d or "permute" in d and ("bernoulli_" in write or "masked_scatter_" in write) or "torch.cumsum" in write and ("as_strided" in d or s == "v[3]"))
 
 

@@ -1,5 +1,6 @@
-# Quantized operators at ties: every sum of a window and every integer of 8 bits.  ties_test.py runs this, ties.xz holds what
-# PyTorch answered.  count: number of zero points whose integers are the results; 0: checksums over all 256 zero points.
+# Quantized operators at ties: every sum of a window and every integer of 8 bits. ties_test.py runs this file, and ties.xz holds
+# PyTorch's answers. count: number of zero points whose integers are the results. If it is 0, the results are checksums over all
+# 256 zero points.
 
 
 def quantized(x: Tensor, signed: bool, scale: float, zero: int) -> Tensor:
@@ -18,7 +19,7 @@ def windows(q: Tensor, at: str, r: Dict[str, Tensor]):
     r[at + "avg_pool2d_inside"] = torch.ops.aten.avg_pool2d(q, [2, 2], [2, 2], [1, 1], False, False)
     r[at + "adaptive_avg_pool2d"] = torch.ops.aten.adaptive_avg_pool2d(q, [1, 1])
     r[at + "adaptive_avg_pool2d_rows"] = torch.ops.aten.adaptive_avg_pool2d(q, [2, 1])
-    r[at + "adaptive_avg_pool2d_two"] = torch.ops.aten.adaptive_avg_pool2d(q, [1, 2])        # six: windows that overlap
+    r[at + "adaptive_avg_pool2d_two"] = torch.ops.aten.adaptive_avg_pool2d(q, [1, 2])        # six elements: windows that overlap
     r[at + "avg_pool3d"] = torch.ops.aten.avg_pool3d(q.unsqueeze(2), [1, k[0], k[1]])
     r[at + "adaptive_avg_pool3d"] = torch.ops.aten.adaptive_avg_pool3d(q.unsqueeze(2), [1, 1, 1])
     r[at + "adaptive_avg_pool3d_rows"] = torch.ops.aten.adaptive_avg_pool3d(q.unsqueeze(2), [1, 2, 1])
@@ -39,7 +40,7 @@ def lines(q: Tensor, at: str, r: Dict[str, Tensor]):
 def values(q: Tensor, other: Tensor, at: str, scale: float, zero: int, r: Dict[str, Tensor]):
     r[at + "requantized"] = torch.quantize_per_tensor(torch.dequantize(q), scale, zero, q.dtype)
     r[at + "add"] = torch.ops.quantized.add(q, other, scale, zero)
-    if zero < (127 if q.dtype == torch.qint8 else 255):          # qnnpack has no range without elements
+    if zero < (127 if q.dtype == torch.qint8 else 255):          # qnnpack rejects a range without elements
         r[at + "add_relu"] = torch.ops.quantized.add_relu(q, other, scale, zero)
     r[at + "mul"] = torch.ops.quantized.mul(q, other, scale, zero)
     r[at + "mul_relu"] = torch.ops.quantized.mul_relu(q, other, scale, zero)
@@ -62,7 +63,7 @@ def values(q: Tensor, other: Tensor, at: str, scale: float, zero: int, r: Dict[s
     r[at + "add_scalar"] = torch.ops.quantized.add_scalar(q, 0.5)
 
 
-# Means that PyTorch adds in float32: the order of its sums decides about ties.
+# Means that PyTorch adds in float32: the order of summation decides how halves are rounded.
 def means(n: int, c: int, h: int, w: int, zero: int, r: Dict[str, Tensor]):
     x = torch.arange(n * c * h * w).mul(7919).remainder(32749).remainder(256).to(torch.uint8).reshape(n, c, h, w)
     q = quantized(x, False, 0.1, zero)
@@ -78,7 +79,7 @@ def means(n: int, c: int, h: int, w: int, zero: int, r: Dict[str, Tensor]):
     r[at + "turned1"] = q.transpose(2, 3).mean([1])
 
 
-# Layers whose sums are the input, scaled: x (1, 1, 1, n)
+# Layers whose sums are the scaled input x, of sizes (1, 1, 1, n)
 def layers(x: Tensor, at: str, scale: float, zero: int, r: Dict[str, Tensor]):
     w = torch.quantize_per_tensor(torch.ones([3, 1, 1, 1]), 1., 0, torch.qint8)
     b = torch.tensor([0., 0.5, 0.32])

@@ -1,7 +1,7 @@
-"""Inputs of ties.py, and ties.xz, which holds what PyTorch's engines answered to them.
+"""Inputs of ties.py, and ties.xz with the answers of PyTorch's engines.
 
-The first line is JSON: for each engine its arrays, [key, dtype, shape].  Their elements follow, each less the one before it.
-qnnpack has those arrays that differ from x86.
+The first line is JSON: for each engine its arrays as [key, dtype, shape]. Their elements follow, each as the difference from
+the one before. qnnpack has only the arrays that differ from x86.
 """
 import itertools, json, lzma, math, os, struct
 
@@ -19,7 +19,7 @@ def inputs(count):
 
 
 def differences(dtype, n):
-    """Format of n differences of elements, and how many there are of them."""
+    """Returns the struct format of n differences of elements, and the number of the differences."""
     bytes = int(dtype[2:])
     return "<%d%s" % (n, {1: "B", 8: "Q"}[bytes]), 1 << 8 * bytes
 

@@ -1,5 +1,5 @@
-"""Quantized operators at ties are what PyTorch's engines answered: interpreted, in specialized code by tcc and by the C compiler, and
-in generic code, for every sum of a window, every integer of 8 bits and every zero point.
+"""Quantized operators at ties give the answers of PyTorch's engines: interpreted, in specialized code by tcc and by the C
+compiler, and in generic code, for every sum of a window, every integer of 8 bits and every zero point.
 
 usage: ties_test.py KILN     ties.py is the model; oracle/engines.py records ties.xz by PyTorch 2.15
 """
@@ -14,8 +14,8 @@ SOURCE = os.path.join(HERE, "ties.py")
 
 
 def is_lacking(key):
-    """Is it what Kiln computes as by x86?  qnnpack counts padding in any case, and multiplies sums by scale / (scale * elements) in
-    float32, which is not 1 / 6 or 1 / 49."""
+    """Does Kiln compute this array as x86 does, although qnnpack differs? qnnpack counts padding in any case, and multiplies sums
+    by scale / (scale * elements) in float32, which is not 1 / 6 or 1 / 49."""
     return "avg_pool2d_inside" in key or "last23" in key or key.startswith("0tenth.six.") and ("mean" in key or "avg_pool" in key)
 
 
@@ -28,7 +28,7 @@ class Ties(Test):
             npz.write(os.path.join(self.dir, "%d.npz" % count), ties_file.inputs(count))
 
     def same(self, command, count, engine="x86"):
-        """All that was recorded is answered; of one zero point, a part."""
+        """All recorded arrays are answered. For one zero point, a part of them."""
         self.check([*command, "-i", "%d.npz" % count, "-o", "out.npz"], 0)
         got = {key[4:]: array for key, array in npz.read(os.path.join(self.dir, "out.npz")).items()}
         want = {k[4 * (not count):]: v for k, v in self.recorded[engine].items() if k.startswith("all.") == (not count)}

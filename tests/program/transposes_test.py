@@ -1,5 +1,6 @@
-"""Transposes go into products: whatever t(), transpose() and permute() make of what is multiplied is read where it lies, by one
-kernel, and nothing is copied; but for rows at no one distance by constant weights, which are made consecutive for packed weights.
+"""Products read transposed operands directly: any result of t(), transpose() and permute() is read with its strides by one
+kernel, without a copy. The exception are rows without a common stride in products with constant weights. They are made contiguous
+first, for packed weights.
 
 usage: transposes_test.py KILN
 """
@@ -15,7 +16,7 @@ class Transposes(Form):
         self.assertEqual(set(re.findall(r": (\d+) kernels", self.said)), {str(kernels)}, lines)
 
     def test_does(self):
-        """Of two arguments, of a constant, behind a product, of dynamic sizes."""
+        """Transposes of both arguments, of a constant, of a product's result, with dynamic sizes."""
         for lines, inputs in (
             (["return torch.mm(torch.t(x), y)"], ["x=float32[5x3]", "y=float32[5x4]"]),
             (["return torch.mm(x, torch.t(y))"], ["x=float32[3x5]", "y=float32[4x5]"]),
@@ -26,7 +27,7 @@ class Transposes(Form):
             (["return torch.matmul(torch.permute(x, [1, 2, 0]), y)"], ["x=float32[5x2x3]", "y=float32[2x5x4]"]),
             (["return torch.matmul(x, torch.transpose(y, -2, -1))"], ["x=float32[2x2x3x5]", "y=float32[2x2x4x5]"]),
             (["return torch.matmul(torch.transpose(torch.view(x, [6, 2, 4]), 0, 1), torch.permute(torch.view(y, [6, 2, 4]), [1, 2, 0]))"],
-             ["x=float32[6x8]", "y=float32[6x8]"]),                                       # heads, as attention has them
+             ["x=float32[6x8]", "y=float32[6x8]"]),                                       # heads, as in attention
             (["return torch.mm(torch.t(x), y)"], ["x=float64[5x3]", "y=float64[5x4]"]),
             (["return torch.mm(torch.t(x), y)"], ["x=float32[1..9x3]", "y=float32[1..9x4]"]),
             (["return torch.linear(x, torch.t(w))".replace("w", sin(5, 4))], ["x=float32[3x5]"]),
@@ -36,17 +37,18 @@ class Transposes(Form):
             self.form(lines, inputs)
 
     def test_rows(self):
-        """Rows at no one distance by constant weights: one copy, and a product that reads packed weights; others as they lie."""
+        """Rows without a common stride, by constant weights: one copy, and a product that reads packed weights. Other rows are
+        read with their strides."""
         turned, weight = "torch.transpose(x, 0, 1)", sin(4, 6)
         for lines, inputs, kernels in (
             (["return torch.linear(%s, %s)" % (turned, weight)], ["x=float32[3x2x6]"], 2),
             (["return torch.relu(torch.linear(%s, %s, %s))" % (turned, weight, sin(4))], ["x=float32[2..4x3..5x6]"], 2),
             (["return torch.matmul(torch.permute(x, [0, 2, 1, 3]), torch.t(%s))" % weight], ["x=float32[2x3x5x6]"], 2),
             (["return torch.linear(torch.slice(x, 1, 1), %s)" % weight], ["x=float32[2x4x6]"], 2),
-            (["return torch.linear(torch.transpose(x, 1, 2), %s)" % weight], ["x=float32[2x6x3]"], 2),      # no consecutive numbers
+            (["return torch.linear(torch.transpose(x, 1, 2), %s)" % weight], ["x=float32[2x6x3]"], 2),      # elements are not consecutive
             (["return torch.linear(torch.transpose(x, 1, 2), %s)" % weight], ["x=float32[1x6x3]"], 2),
             (["return torch.linear(torch.expand(torch.unsqueeze(x, 1), [3, 2, 6]), %s)" % weight], ["x=float32[3x6]"], 2),
-            (["return torch.linear(%s, %s)" % (turned, weight)], ["x=float32[1x5x6]"], 1),                   # one batch: even rows
+            (["return torch.linear(%s, %s)" % (turned, weight)], ["x=float32[1x5x6]"], 1),  # one batch: rows have a common stride
             (["return torch.linear(torch.slice(x, 1, 1), %s)" % weight], ["x=float32[1x4x6]"], 1),
             (["return torch.linear(torch.slice(x, 2, 0, 6), %s)" % weight], ["x=float32[2x4x8]"], 1)):
             self.form(lines, inputs, kernels)
@@ -58,8 +60,8 @@ class Transposes(Form):
                    "return torch.add(z, torch.sum(x))"], ["x=float32[3x2x6]"], 4, calls=2)
 
     def test_looked_up(self):
-        """What indices name, consecutive along another axis than the result: in tiles, whole, partial, of dynamic sizes; a wrong
-        index, of a row and of a tile, is an error."""
+        """Gathered elements that are consecutive along another axis than the result: in tiles, whole and partial, with dynamic
+        sizes. A wrong index is an error, whether it selects a row or an element of a tile."""
         for lines, inputs in (
             (["return torch.index(torch.transpose(x, 0, 1), [None, i])"], ["x=float32[30x40]", "i=int64[20]"]),
             (["return torch.index(torch.permute(x, [2, 0, 1]), [None, torch.unsqueeze(i, 1), torch.unsqueeze(i, 0)])"],
@@ -74,7 +76,7 @@ class Transposes(Form):
                       ["x=float32[8x9x16]", "i=int64[18]"])
 
     def test_maps(self):
-        """What lies one way and what lies another in one kernel: in tiles, whole ones from and into turned copies."""
+        """Operands of different layouts in one kernel: in tiles, of which whole ones are transposed when loaded or stored."""
         mixed = ["return torch.sigmoid(torch.mul(torch.tanh(torch.transpose(y, 1, 2)), x))"]
         gated = ["return torch.mul(torch.tanh(x), torch.unsqueeze(torch.select(y, 2, 3), 1))"]
         both = ["x, y = torch.chunk(torch.transpose(x, 1, 2), 2, 2)", "z = torch.add(torch.sigmoid(y), w)",
@@ -89,7 +91,7 @@ class Transposes(Form):
             self.assertIn("tile i", shown.decode(), dtype)
 
     def test_must_not(self):
-        """What is written to in between, through either name, is read as it is then; a copy that the model makes is one."""
+        """A tensor written to in between, through either name, is read after the write. A copy in the model stays a copy."""
         self.form(["y = torch.t(x)", "_0 = torch.mul_(x, 2.)", "return torch.mm(y, x)"], ["x=float32[5x3]"], 1, calls=1)
         self.form(["y = torch.t(x)", "z = torch.mm(y, x)", "_0 = torch.zero_(y)", "return torch.add(z, torch.sum(x))"],
                   ["x=float32[5x3]"], 3, calls=1)

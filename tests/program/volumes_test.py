@@ -1,4 +1,5 @@
-"""Convolutions and pools over three dims are kernels, those over two: at each kind of kernel, in chains, of sizes not profiled.
+"""Convolutions and pools over three dims become kernels, those over two dims: for each kind of kernel, in chains, with sizes that
+were not profiled.
 
 usage: volumes_test.py KILN
 """
@@ -37,7 +38,8 @@ class Volumes(Form):
         self.form(["return " + conv("x", 4, 3, (1, 1, 1))], ["x=float32[2x3x1x1x1]"])
 
     def test_chains(self):
-        """As networks have them: pointwise operators and sums go into the convolutions' stores, and nothing is converted between."""
+        """Chains as in networks: pointwise operators and sums are fused into the convolutions' stores, and nothing is converted
+        in between."""
         lines = ["a = torch.relu(%s)" % conv("x", 8, 3, (3, 5, 5), (1, 2, 2), (1, 2, 2)),
                  "b = torch.relu(%s)" % conv("a", 8, 8, (1, 3, 3), p=(0, 1, 1)),
                  "c = torch.relu(torch.add(%s, a))" % conv("b", 8, 8, (3, 1, 1), p=(1, 0, 0)),
@@ -49,13 +51,13 @@ class Volumes(Form):
             self.form(lines, [x], result="Tuple[Tensor, Tensor, Tensor]")
         self.form(lines[:3] + ["return c"], ["x=float32[1x3x6x20x24]"])
         gate = ["a = " + conv("x", 8, 3, (1, 3, 3)), "return torch.mul(a, torch.sigmoid(torch.mean(a, [2, 3, 4], True)))"]
-        for x in "x=float32[1x3x6x9x8]", "x=float32[2x3x6x9x8]":                  # of each batch, not of each frame
+        for x in "x=float32[1x3x6x9x8]", "x=float32[2x3x6x9x8]":                  # a mean for each volume of the batch, not for each frame
             self.form(gate, [x])
         graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[1x3x6x20x24]"], self.dir)[1].decode()
-        self.assertEqual(graph.count("aten::contiguous"), 2, graph)        # gathered, and back in the model's layout
+        self.assertEqual(graph.count("aten::contiguous"), 2, graph)        # gathered, and converted back to the model's layout
 
     def test_pools(self):
-        """Of contiguous tensors, strided ones and behind convolutions, with windows over the edges."""
+        """Pools of contiguous and strided tensors and of convolutions' results, with windows over the edges."""
         for before in "torch.relu(x)", conv("x", 6, 4, (1, 3, 3), p=(0, 1, 1)):
             for x in "x=float32[1x4x7x9x8]", "x=float32[2x4x7x9x8]":
                 for pool in ("max_pool3d(a, [2, 2, 2])", "max_pool3d(a, [3, 3, 2], [2, 1, 2], [1, 1, 1], [1, 2, 1], True)",
@@ -83,7 +85,7 @@ class Volumes(Form):
             self.form(["a = torch.relu(%s)" % conv("x", 4, 3, (3, 3, 3), p=(1, 1, 1)), "return " + up % "a"], ["x=float32[1x3x4..7x5x6]"])
 
     def test_not_volumes(self):
-        """What has five dims and is no volume: channels that are shuffled behind a convolution."""
+        """Tensors of five dims that are no volumes: channels that are shuffled after a convolution."""
         self.form(["a = torch.relu(torch.conv2d(x, %s, None, [1, 1], [1, 1]))" % sin(6, 3, 3, 3),
                    "b = torch.relu(torch.reshape(a, [2, 3, 2, 5, 7]))",
                    "return torch.conv2d(torch.reshape(torch.transpose(b, 1, 2), [2, 6, 5, 7]), %s)" % sin(4, 6, 1, 1)], ["x=float32[2x3x5x7]"])

@@ -1,5 +1,6 @@
-"""What PyTorch 2.x rounds otherwise than 1.13 does, in few bytes: model.pt and out.npz are of this by 2.15's wheel on a processor of
-AMD's; intel.npz has what is otherwise on one of Intel's, intel_functions.npz what functions.pt answers there.  Both have AVX-512.
+"""Operators whose rounding differs between PyTorch 2.x and 1.13, in few bytes. model.pt and out.npz are made by 2.15's wheel on
+an AMD processor. intel.npz has the results that differ on an Intel one, and intel_functions.npz the results of functions.pt
+there. Both have AVX-512.
 
     python tests/ops/torch2/source.py     with that PyTorch, torchvision and numpy; then tests/paths.py --mend on the archive
     python tests/ops/torch2/source.py intel
