@@ -248,6 +248,31 @@ typedef enum Lowering {
 	LOWER_COMPLEX_RECIPROCAL,
 	NLOWERING
 } Lowering;
+/* How the sizes of an operator's results follow from those of its arguments: SIZES in rt/ops/ops.h. */
+typedef enum SizesRule {
+	SIZES_NONE,
+	SIZES_BROADCAST,           /* New tensors of the tensors' common sizes. */
+	SIZES_SAME,                /* New tensors of the first tensor's sizes. */
+	SIZES_ITSELF,              /* The first tensor, or a copy of it, depending on dtypes. */
+	SIZES_CONTIGUOUS,          /* The first tensor if it is contiguous, else a copy. */
+	SIZES_WRITTEN,             /* The first tensor, to which the others broadcast. */
+	SIZES_FIXED,               /* A number that does not depend on sizes. */
+	/* Views. */
+	SIZES_ALIAS, SIZES_VIEW_AS, SIZES_FLATTEN, SIZES_UNFLATTEN, SIZES_PERMUTE, SIZES_TRANSPOSE, SIZES_UNSQUEEZE,
+	SIZES_SQUEEZE, SIZES_UNFOLD, SIZES_SLICE, SIZES_NARROW, SIZES_SELECT, SIZES_EXPAND, SIZES_CHUNK, SIZES_SPLIT,
+	SIZES_UNBIND, SIZES_CAT, SIZES_STACK, SIZES_PAD, SIZES_REPEAT,
+	SIZES_WINDOW, SIZES_POOL, SIZES_ADAPTIVE, SIZES_RESIZE,
+	SIZES_LINEAR, SIZES_MATMUL, SIZES_ADDMM, SIZES_ATTENTION, SIZES_WALK,
+	SIZES_REDUCE,              /* New tensors without the dims `dim`, or with 1 there if keepdim. */
+	SIZES_LOOKUP, SIZES_SELECTED, SIZES_LIKE_INDEX, SIZES_INDEX, SIZES_TOP,
+	SIZES_FILL, SIZES_RANGE,
+	/* Ints and lists. */
+	SIZES_TO_TENSOR, SIZES_TO_INT, SIZES_SIZE, SIZES_SHAPE, SIZES_STRIDES, SIZES_NUMEL, SIZES_STRIDED,
+	SIZES_PLUS, SIZES_MINUS, SIZES_TIMES, SIZES_FLOORDIV, SIZES_REMAINDER, SIZES_NEGATIVE, SIZES_LEAST, SIZES_MOST,
+	SIZES_EQUAL, SIZES_DIFFERENT, SIZES_LESS, SIZES_LESS_EQUAL, SIZES_GREATER, SIZES_GREATER_EQUAL,
+	SIZES_APPEND, SIZES_ITEM, SIZES_SET_ITEM, SIZES_PART, SIZES_JOIN, SIZES_COPY_LIST,
+	NSIZES
+} SizesRule;
 /* Properties that all overloads of an operator share: TRAIT in rt/ops/ops.h. */
 typedef enum OpTrait {
 	/* It raises for some values of arguments whose types and sizes are valid, and so do its in-place forms. */
@@ -308,6 +333,7 @@ struct Op {
 	bool        exact;         /* Whether it is an OUT operator, whose out= tensor must have the result's dtype. */
 	RtKernel   *kernel;        /* Eager kernel. Null if the operator has a body. */
 	Lowering    lowering;
+	SizesRule   sizes;
 	uint64_t    traits;        /* Bit 1 << t for each OpTrait t. */
 	int         row;           /* OpRow of row.h. -1 for an operator of --op-schema. */
 	Schema     *schema;        /* Parsed schema. Null until op_schema parses it. */

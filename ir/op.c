@@ -55,6 +55,11 @@ static const uint8_t lowerings[NROW] = {
 #include "../rt/ops/ops.h"
 };
 
+static const uint8_t size_rules[NROW] = {
+#define SIZES(id_, rule_) [ROW_##id_] = SIZES_##rule_,
+#include "../rt/ops/ops.h"
+};
+
 /* Effects of BODY rows. The other rows have a column for it. */
 static const uint8_t body_effects[NROW] = {
 #define EFFECT(id_, effect_) [ROW_##id_] = EFFECT_##effect_,
@@ -160,6 +165,7 @@ ops_init(Cx *cx)
 		}
 		op->family = family;
 		op->lowering = lowerings[i];
+		op->sizes = op->form == OP_MAP && !size_rules[i] ? SIZES_BROADCAST : size_rules[i];
 		if (op->form == OP_BODY)
 			op->effect = (OpEffect)body_effects[i];
 		op->row = i;

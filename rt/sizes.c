@@ -3,10 +3,12 @@
  *
  * The kernels of the specialization have sizes s[0], s[1] ... as arguments. They rely on facts that held for all
  * samples of the symbols when it was compiled: which sizes are constant, which are products of others, which tensors
- * share memory. For new values of the symbols, the model's operators run once on tensors without data (cx->meta), in
- * the order in which the compiler ran them. Each number that they compute is compared with its expected value. A number
- * that is not a product of others defines the next s. Then each buffer gets an offset in the arena, largest first, as
- * in the compiler. The outcome is cached by the symbols' values, also if the specialization does not accept them.
+ * share memory. If rules of the operators prove these facts, a function of the program computes the sizes and tests
+ * what the proof relies on. Otherwise, for new values of the symbols, the model's operators run once on tensors without
+ * data (cx->meta), in the order in which the compiler ran them. Each number that they compute is compared with its
+ * expected value. A number that is not a product of others defines the next s. Then each buffer gets an offset in the
+ * arena, largest first, as in the compiler. The outcome is cached by the symbols' values, also if the specialization
+ * does not accept them.
  */
 #include "base.h"
 #include "program.h"
@@ -246,7 +248,7 @@ say_misfit(RtCx *cx, const Check *c)
 {
 	if (!cx->show_guards)
 		return;
-	fprintf(stderr, "%s: these sizes do not fit", c->of->code->name);
+	fprintf(stderr, "%s: these sizes do not fit", c->of->name);
 	rt_say_place(c->of->code, c->line);
 	fprintf(stderr, "\n");
 }
@@ -302,6 +304,15 @@ count_all(const RtSizes *of, int64_t *s)
 	return true;
 }
 
+static bool
+say_unrelated(const RtCx *cx, const RtSizes *of)
+{
+	if (cx->show_guards)
+		fprintf(stderr, "%s: these sizes are related in another way than those that it was compiled for\n",
+			of->name);
+	return false;
+}
+
 /* Whether the conditions that held for all samples hold for these sizes. If two numbers are equal in all samples, a
  * kernel may use either one in place of the other. */
 static bool
@@ -314,11 +325,7 @@ ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
 		if (value_of(&t->x, s, &x) && x >= 0 && value_of(&t->y, s, &y) &&
 		    (t->kind == RT_TIE_REST ? x % t->q : x / t->q + (x % t->q != 0)) == y)
 			continue;
-		if (cx->show_guards)
-			fprintf(stderr,
-				"%s: these sizes are related in another way than those that it was compiled for\n",
-				of->code->name);
-		return false;
+		return say_unrelated(cx, of);
 	}
 	return true;
 }
@@ -450,7 +457,7 @@ in_range(const RtCx *cx, const RtSizes *of, const int64_t *symbol)
 	for (int i = 0; i < of->nsymbol; i++)
 		if (symbol[i] < of->range[i][0] || symbol[i] > of->range[i][1]) {
 			if (cx->show_guards)
-				fprintf(stderr, "%s: the size %lld is not from %lld to %lld\n", of->code->name,
+				fprintf(stderr, "%s: the size %lld is not from %lld to %lld\n", of->name,
 					(long long)symbol[i], (long long)of->range[i][0], (long long)of->range[i][1]);
 			return false;
 		}
@@ -474,7 +481,8 @@ rt_sizes(RtCx *cx, const RtSizes *of, const IValue *reg, const int64_t *symbol)
 		for (int i = of->nsymbol; i < of->natom; i++)
 			k->s[i] = -1;
 		c.s = k->s;
-		k->fits = run_shapes(cx, &c, reg) && count_all(of, k->s) && ties_hold(cx, of, k->s) &&
+		k->fits = (of->prove ? of->prove(k->s) || say_unrelated(cx, of) : run_shapes(cx, &c, reg)) &&
+			  count_all(of, k->s) && ties_hold(cx, of, k->s) &&
 			  place_buffers(of, k->s, k->s + of->natom + of->ncount);
 		k->next = cx->sizes;
 		cx->sizes = k;

@@ -193,7 +193,8 @@ note(Emit *e, const char *method, const OnePlan *o)
 		.signature = specialization_signature(e->cx, s),
 		.kernels = p->kernels, .runtime_calls = p->calls.n, .guards = p->guards,
 		.arena_bytes = p->arena, .arena_least = p->least, 
-		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
+		.symbols = z ? arena_printf(e->cx->arena, "%s; %d sizes proved, %d checked",
+					    ranges_text(e->cx->arena, z), o->dynamic.proved, o->dynamic.checked) : NULL,
 		.arena_at = z && !s->bounded ? values_text(e->cx->arena, z, o->dynamic.sample) : NULL,
 	};
 

@@ -456,24 +456,19 @@ put_relations(Dynamic *d, const char *name)
 	out_line(o, "\t{ RT_TIE_CEIL, { 0, 0, 0, { 0 } }, 1, { 0, 0, 0, { 0 } } }\n};");
 }
 
-static void
-put_formulas(Dynamic *d, const char *name)
+/* Writes the numbers that operators without data have to compute. Returns the C name of their code. */
+static const char *
+put_checks(Dynamic *d, const char *name)
 {
-	Arena *a = d->cx->arena;
-	Out *o = &d->emit->plans;
 	const char *code = emit_code(d->emit, d->spec->shapes->code);
-	RtSizeBuffers buffers = { 0 };
+	Out *o = &d->emit->plans;
 
-	dynamic_buffers(d, &buffers);
 	out_line(o, "\n/* What the numbers in %s have to be: by order, which formula.  c * s[..] * .. + d; -1: "
 		 "s[..] is defined there. */", code);
-	put_buffers(d, &buffers, name);
 	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
 	for (int i = 0; i < d->sample_sizes->expr.n; i++)
-		out_line(o, "\t%s,", expr_text(a, &d->sample_sizes->expr.at[i]));
-	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};");
-	put_relations(d, name);
-	out_line(o, "static const uint16_t %s_numbers[] = {", name);
+		out_line(o, "\t%s,", expr_text(d->cx->arena, &d->sample_sizes->expr.at[i]));
+	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};\nstatic const uint16_t %s_numbers[] = {", name);
 	for (int i = 0; i < d->sample_sizes->number.n; i += 24) {
 		Buf b = { 0 };
 
@@ -482,13 +477,59 @@ put_formulas(Dynamic *d, const char *name)
 		out_line(o, "\t%s", b.at);
 		buf_free(&b);
 	}
-	out_line(o, "\t0\n};\nstatic const int64_t %s_range[][2] = {", name);
+	out_line(o, "\t0\n};");
+	return code;
+}
+
+/* Writes the function that computes the sizes from the symbols and tests the demands of the proof. */
+static void
+put_proof(Dynamic *d, const char *name)
+{
+	static const char *const fails[] = {
+		[DEMAND_ZERO] = "!= 0", [DEMAND_NOT_ZERO] = "== 0", [DEMAND_NATURAL] = "< 0",
+	};
+	Out *o = &d->emit->plans;
+	Buf b = { 0 };
+
+	for (int i = 0; i < d->proof->demand.n; i++) {
+		buf_puts(&b, "\tif (");
+		size_print(d->proof->demand.at[i].size, SIZE_C, true, &b);
+		buf_printf(&b, " %s)\n\t\treturn false;\n", fails[d->proof->demand.at[i].kind]);
+	}
+	for (int i = d->sample_sizes->nsymbol; i < d->sample_sizes->natom; i++) {
+		buf_printf(&b, "\ts[%d] = ", i);
+		size_print(d->proof->atom[i], SIZE_C, false, &b);
+		buf_puts(&b, ";\n");
+	}
+	out_line(o, "\nstatic bool\n%s_prove(int64_t *s)\n{\n\t(void)s;\n%s\treturn true;\n}", name, b.at ? b.at : "");
+	buf_free(&b);
+}
+
+/* Writes the table by which a program checks symbols at entry. */
+static void
+put_formulas(Dynamic *d, const char *name)
+{
+	const bool proved = !d->proof->checked;
+	Arena *a = d->cx->arena;
+	Out *o = &d->emit->plans;
+	const char *checks = "0, 0, 0";
+	RtSizeBuffers buffers = { 0 };
+
+	dynamic_buffers(d, &buffers);
+	if (proved)
+		put_proof(d, name);
+	else
+		checks = arena_printf(a, "%s, %s_exprs, %s_numbers", put_checks(d, name), name, name);
+	put_buffers(d, &buffers, name);
+	put_relations(d, name);
+	out_line(o, "static const int64_t %s_range[][2] = {", name);
 	for (int i = 0; i < d->sample_sizes->nsymbol; i++)
 		out_line(o, "\t{ %lld, %lld },", (long long)d->sample_sizes->range[i][0],
 			 (long long)d->sample_sizes->range[i][1]);
-	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, "
-		 "%s_ties, %s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name,
-		 d->sample_sizes->number.n, d->sample_sizes->nsymbol, d->sample_sizes->natom, buffers.n,
+	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s,\n\t%s, %s_buffers, %s_counts, %s_ties, "
+		 "%s_range, %d, %d, %d, %d, %d, %d\n};", name, emit_quoted(d->emit, d->fn->name),
+		 proved ? arena_printf(a, "%s_prove", name) : "0", checks, name, name, name, name,
+		 proved ? 0 : d->sample_sizes->number.n, d->sample_sizes->nsymbol, d->sample_sizes->natom, buffers.n,
 		 d->sample_sizes->count.n, d->sample_sizes->tie.n);
 }
 
@@ -517,6 +558,21 @@ begin_shared(Dynamic *d)
 	}
 }
 
+/* Says how many sizes are not proved, and why. */
+static void
+say_checked(const Dynamic *d)
+{
+	const Proof *p = d->proof;
+	const char *why = p->wrong ? ": the rules of operators contradict the operators" : "";
+
+	if (!d->emit->verbose || !p->checked)
+		return;
+	if (p->lacks && !p->wrong)
+		why = arena_printf(d->cx->arena, ": no rule proves those of %s", node_place(d->cx, p->lacks));
+	fprintf(stderr, "kiln: %s: %d of %d sizes are checked at entry%s\n", d->fn->name, p->checked,
+		p->checked + p->proved, why);
+}
+
 typedef struct OneDynamic { Dynamic *dynamic; int index; const char *code; DynamicNames *names; } OneDynamic;
 
 static void
@@ -534,7 +590,7 @@ emit_one(Cx *cx, void *arg)
 	settle_all(d);
 	*o->names = (DynamicNames){ emit_name(d->emit, d->fn, o->index, d->gpu ? "cuda" : "spec"),
 				    emit_name(d->emit, d->fn, o->index, d->gpu ? "cuda_sizes" : "sizes"), d->plan[0],
-				    d->sample_sizes, 0 };
+				    d->sample_sizes, 0, 0, 0 };
 	for (int k = 1; k < (d->spec->bounded ? d->n : d->spec->nprofiled); k++)
 		if (d->plan[k]->arena > o->names->plan->arena) {
 			o->names->plan = d->plan[k];
@@ -546,8 +602,12 @@ emit_one(Cx *cx, void *arg)
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
 	if (d->gpu && d->sample_sizes->natom + d->sample_sizes->count.n > CU_SIZES)
 		fail_lacks(cx, (Range){ 0 }, "its kernels would read more than %d sizes", CU_SIZES);
+	d->proof = sizes_prove(d);
 	if ((broken = promise_check(d)))
 		fail_lacks(cx, (Range){ 0 }, "%s", broken);
+	say_checked(d);
+	o->names->proved = d->proof->proved;
+	o->names->checked = d->proof->checked;
 	put_formulas(d, o->names->sizes);
 }
 

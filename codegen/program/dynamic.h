@@ -20,6 +20,7 @@ typedef struct Dynamic {
 	bool  changed;           /* whether a kernel was refused, so that plans must be made again */
 	bool  gpu;               /* whether it is a plan for the GPU */
 	bool  unjoined;          /* whether cats are copied and not joined in place */
+	struct Proof *proof;     /* null until the kernels are settled */
 	const char *why;         /* description of how the last texts differed */
 } Dynamic;
 
@@ -48,6 +49,24 @@ char *formulas_locals(const Formulas *);
 /* ---- measures.c ---- */
 
 const Measures *node_measures(Dynamic *, int);       /* numbers that the operands of the i-th node have */
+
+/* ---- proof.c ---- */
+
+typedef enum DemandKind { DEMAND_ZERO, DEMAND_NOT_ZERO, DEMAND_NATURAL } DemandKind;
+typedef struct Demand { DemandKind kind; const Size *size; } Demand;
+/* Proof that a specialization's numbers have their formulas: what they are over the symbols, by rules of operators. */
+typedef struct Proof {
+	struct SizeTable *sizes;                /* symbols of the function, from their least value on */
+	const Size *atom[SIZE_ATOMS];    /* atoms over the symbols */
+	Vec(Demand) demand;              /* conditions that the sizes of a call have to meet */
+	int proved, checked;             /* number of numbers that are proved, and that are not */
+	const Node *lacks;               /* first node whose result is not proved; null if there is none */
+	bool wrong;                      /* whether the rules contradict the operators */
+} Proof;
+Proof *sizes_prove(Dynamic *);
+void   proof_drop(Proof *);          /* leaves all numbers to be checked, because the rules are wrong for the model */
+/* Do the symbols meet the demands?  Computes the atoms from the symbols, the first of s. */
+bool  proof_values(const Sizes *, const Proof *, int64_t *s);
 
 /* ---- promise.c ---- */
 

@@ -140,6 +140,7 @@ typedef struct DynamicNames {
 	const Plan *plan;        /* plan of one of the samples */
 	const Sizes *of;
 	int sample;
+	int proved, checked;     /* number of its numbers that are proved, and that the program checks */
 } DynamicNames;
 /* identity of the specialization: its index, the C name of the generic code, whether it is for the GPU */
 typedef struct DynamicOf { int index; const char *code; bool gpu; } DynamicOf;

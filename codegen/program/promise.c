@@ -54,6 +54,25 @@ is_another(const Sizes *z, int symbol, const int64_t *value, int64_t x)
 	return false;
 }
 
+/* Does the program accept these sizes?  If the rules of the operators accept sizes that the operators refuse, the
+ * rules are wrong for this model: the program then runs the operators. */
+static bool
+accepts_sizes(Promise *p, const int64_t *at)
+{
+	const Dynamic *d = p->dynamic;
+	RtSizes numbers = p->of;
+	int64_t s[SIZE_ATOMS];
+
+	if (sizes_are_taken(d->cx, d->spec, &p->of, at))
+		return true;
+	numbers.ntie = numbers.nbuffer = 0;
+	memcpy(s, at, sizeof s);
+	if (!d->proof->checked && proof_values(d->sample_sizes, d->proof, s) &&
+	    !sizes_are_taken(d->cx, d->spec, &numbers, at))
+		proof_drop(d->proof);
+	return false;
+}
+
 /* Cuts the symbol's range to the accepted sizes around its own value. The other symbols have the values `value`. */
 static void
 cut_range(Promise *p, int symbol, const int64_t *value)
@@ -68,7 +87,7 @@ cut_range(Promise *p, int symbol, const int64_t *value)
 
 		if (x <= range[0] || x >= range[1] || x == own ||
 		    is_another(p->dynamic->sample_sizes, symbol, value, x) ||
-		    sizes_are_taken(p->dynamic->cx, p->dynamic->spec, &p->of, at))
+		    accepts_sizes(p, at))
 			continue;
 		if (x < own)
 			range[0] = x + step;

@@ -272,9 +272,9 @@ sizes_at_entry(const Specialization *d)
 {
 	const Sizes *z = d->sizes;
 
-	return (RtSizes){ .code = d->shapes->code, .expr = z->expr.at, .number = z->number.at, .count = z->count.at,
-			  .tie = z->tie.at, .range = z->range, .nnumber = z->number.n, .nsymbol = z->nsymbol,
-			  .natom = z->natom, .ncount = z->count.n, .ntie = z->tie.n };
+	return (RtSizes){ .name = d->fn->name, .code = d->shapes->code, .expr = z->expr.at, .number = z->number.at,
+			  .count = z->count.at, .tie = z->tie.at, .range = z->range, .nnumber = z->number.n,
+			  .nsymbol = z->nsymbol, .natom = z->natom, .ncount = z->count.n, .ntie = z->tie.n };
 }
 
 bool

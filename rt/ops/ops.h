@@ -57,6 +57,10 @@
  *     The kernel that specialized code computes for operator `id`, which must precede it: LOWER_WHAT of ir.h. Its form
  *     is in codegen/kernel/families.c. MAP entries have kernels without a LOWER, except for complex numbers. Other
  *     operators without a LOWER stay calls.
+ * SIZES(id, RULE)
+ *     The rule by which the sizes of results follow from those of the arguments of operator `id`, which must precede it:
+ *     SIZES_RULE of ir.h. MAP entries have BROADCAST without a SIZES. Without a rule, programs of dynamic sizes run the
+ *     kernel without data.
  * EFFECT(id, effect)
  *     The strongest effect of the operators that BODY `id`, which must precede it, calls. Left out if it is pure. A
  *     raised error is no effect: if a result is unused, its error may be lost.
@@ -104,6 +108,9 @@
 #ifndef LOWER
 #define LOWER(id, what)
 #endif
+#ifndef SIZES
+#define SIZES(id, rule)
+#endif
 #ifndef EFFECT
 #define EFFECT(id, effect)
 #endif
@@ -149,5 +156,6 @@
 #undef FORMS
 #undef FORMS_OF
 #undef LOWER
+#undef SIZES
 #undef EFFECT
 #undef TRAIT

@@ -559,4 +559,5 @@ KERNEL(__derive_index, put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * 
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
 #define TRAIT(space, name, what)
+#define SIZES(id, rule)
 #include "scalar.def"

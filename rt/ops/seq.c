@@ -722,4 +722,5 @@ rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
 #define OP(id, schema, rule, effect, gradient)
 #define SHARED(id, schema, function) KERNEL(id, function(cx, in, out))
 #define TRAIT(space, name, what)
+#define SIZES(id, rule)
 #include "seq.def"

@@ -3,7 +3,7 @@ The ranges that --info prints are tested at their ends and in the middle.
 
 usage: symbols_test.py KILN
 """
-import json, math, os, re, struct, sys, unittest
+import json, math, os, random, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npz as arrays
@@ -28,6 +28,7 @@ class Symbols(Test):
         code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-v", "-o", "program",
                                *options], self.dir)
         self.assertEqual(code, 0, err.decode())
+        self.assertNotIn(b"contradict", err)
         self.kernels = [int(n) for n in re.findall(r"exact, .*: (\d+) kernels", (out + err).decode())]
         self.calls = [int(n) for n in re.findall(r"dynamic, .*: \d+ kernels, (\d+) runtime calls", (out + err).decode())]
         found = re.findall(r"dynamic, \w+\((.*)\): \d+ kernels", re.sub(r", device=cpu", "", (out + err).decode()))
@@ -293,9 +294,9 @@ class Symbols(Test):
         """--info prints the symbols, their ranges, and the sizes for which the arena's bytes are given."""
         self.build(self.LINEAR, "x=7x4")
         about = call(["./program", "--info"], self.dir)[1].decode()
-        self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+\n")
+        self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+; \d+ sizes proved, 0 checked\n")
         about = call(["./program", "--info", "--json", "-"], self.dir)[1].decode()
-        self.assertRegex(about, r'"symbols":"s0 from 2 to \d+","arena_at":"s0 = 7"')
+        self.assertRegex(about, r'"symbols":"s0 from 2 to \d+; \d+ sizes proved, 0 checked","arena_at":"s0 = 7"')
         says = "calls that fit no specialization run in generic code%s\n"
         self.assertIn(says % (": sizes outside of these ranges, 0 among them, and arguments of dynamic sizes that are not contiguous"),
                       call(["./program", "--info"], self.dir)[1].decode())
@@ -506,6 +507,37 @@ class Symbols(Test):
         self.put("x.npz", npz(x=npy([10]), a=npy([], "<f8", struct.pack("<d", 4)), z=npy([3, 4])))
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "--cc", "tcc", "-o", "program"], 0)
         self.check(["./program", "-i", "x.npz", "--strict", "--selfcheck"], 0)
+
+    # Functions whose sizes are proved: rules of operators (SIZES in rt/ops/ops.h), by family.
+    PROVED = {
+        "views": ("x={}x{}x{}", (6, 7, 8), "t = x.transpose(1, 2).permute(2, 0, 1)\n    a = t.reshape([x.size(1), -1]).t().contiguous().view([x.size(0), x.size(2), x.size(1)])\n"
+                  "    b = x[:, 1:].flatten(0, 1)[:, ::2].unsqueeze(0)\n    c = x.narrow(1, 1, 2).select(0, -1).unsqueeze(1).expand([-1, 4, -1])\n"
+                  "    return torch.relu(a).sum([1]) + b.sum() + torch.sigmoid(c).sum() + x.squeeze().unfold(2, 2, 1).mean()"),
+        "joins": ("x={0}x{1} y={2}x{1}", (5, 6, 7), "a = torch.cat([torch.relu(x), y * 2])\n    b = torch.stack([a, torch.tanh(a)], 1)\n    c, d = torch.cat([x, x], 1).chunk(2, 1)\n"
+                  "    return torch.constant_pad_nd(b, [1, 2]).repeat([1, 2, 1]).sum([0]) + (c * d).sum() + torch.cat([y, y]).sum()"),
+        "images": ("x={}x3x{}x{}", (2, 12, 14), "w = torch.sin(torch.arange(54)).reshape([2, 3, 3, 3])\n    u = torch.sin(torch.arange(24)).reshape([2, 3, 2, 2])\n"
+                   "    y = torch.relu(torch.conv2d(x, w, None, [2, 1], [1, 1]))\n    z = torch.conv_transpose2d(y, u, None, [2, 2])\n"
+                   "    p = torch.max_pool2d(z, [3, 2], [2, 2], [1, 0]) + torch.avg_pool2d(z, [3, 2], [2, 2], [1, 0])\n"
+                   "    q = torch.adaptive_avg_pool2d(p, [3, 2])\n    r = torch.upsample_nearest2d(p, None, [2., 2.])\n    return torch.tanh(r[:, :, ::2, ::2] + p) + q.sum()"),
+        "products": ("x={}x{}x4", (3, 5), "w = torch.sin(torch.arange(24)).reshape([6, 4])\n    a = torch.linear(x, w)\n    s = torch.softmax(torch.matmul(a, a.transpose(1, 2)), -1)\n"
+                     "    o = torch.bmm(s, a).permute(1, 0, 2).reshape([x.size(1), x.size(0) * 6])\n    return o + torch.addmm(o, o, torch.mm(o.t(), o)) * 0.001"),
+        "numbers": ("x={}x{}", (6, 10), "n = x.size(0) * 2 + x.size(1) // 3\n    h = (x.size(1) + 1) // 2\n    l = [x.size(0), x.size(1)]\n    l.append(n % 3)\n"
+                    "    y = torch.zeros([n, l[0]]) + torch.arange(n).unsqueeze(1)\n    return y.sum() + x[:, :h].amax([1]) + x.argmax(1) + torch.ones([max(n, 4)]).sum()"),
+        "places": ("x={}x{} i={}", (9, 5, 7), "j = torch.remainder(torch.abs(i * 9).to(torch.long), x.size(0))\n    w = torch.sin(torch.arange(40)).reshape([10, 4])\n"
+                   "    e = torch.embedding(w, torch.remainder(j, 10))\n    return torch.index_select(x, 0, j).sum(1, True) + e + x[j].mean() + torch.topk(x, 2, 1)[0].sum()"),
+    }
+
+    def test_proved(self):
+        """Programs run no operator for the sizes of these functions; at odd, small and large sizes they answer as the interpreter."""
+        random.seed(11)
+        for name, (sizes, profiled, body) in self.PROVED.items():
+            with self.subTest(name):
+                args = ", ".join("%s: Tensor" % a.split("=")[0] for a in sizes.split())
+                self.build("(%s) -> Tensor:\n    %s" % (args, body), sizes.format(*profiled))
+                about = call(["./program", "--info"], self.dir)[1].decode()
+                self.assertRegex(about, r"; [1-9]\d* sizes proved, 0 checked")
+                for ran, most in ("", 4), ("", 9), ("dynamic", 40), ("dynamic", 60):
+                    self.same(sizes.format(*[random.randint(most // 2, most) for _ in profiled]), ran)
 
     # Sizes in tensors, as in traces: the computation, and the sizes other than (2, 3, 9, 5) that have dynamic code
     AS_TENSORS = {

@@ -30,7 +30,7 @@ ask(RtCx *cx, const RtSizes *of, int64_t a, int64_t b)
 	return s;
 }
 
-#define SIZES .code = &code, .expr = none, .number = numbers, .range = range, .nsymbol = 2, .natom = 2
+#define SIZES .name = "f", .code = &code, .expr = none, .number = numbers, .range = range, .nsymbol = 2, .natom = 2
 
 static void
 ranges(void **state)
@@ -123,8 +123,8 @@ static const RtCode compared = { .name = "f", .insn = compared_insn, .operand = 
 static const uint16_t order[] = { 0, 1, 2, 3, 0, 1, 4, 3 };
 
 enum { MATRIX = RT_f32 | 2 << 8 };
-#define COMPARED(expressions, n, atoms) { .code = &compared, .expr = expressions, .number = order, .range = range, \
-	.nsymbol = 2, .natom = atoms, .nnumber = n }
+#define COMPARED(expressions, n, atoms) { .name = "f", .code = &compared, .expr = expressions, .number = order, \
+	.range = range, .nsymbol = 2, .natom = atoms, .nnumber = n }
 
 static void
 numbers_of_tensor(void **state)
@@ -302,11 +302,32 @@ values(void **state)
 	puts_of(rt_none(), 0, 0, 1);
 }
 
+static bool
+prove_double(int64_t *s)
+{
+	s[2] = 2 * s[0];
+	return s[1] != 7;
+}
+
+/* Sizes that are proved are computed from the symbols, and no code runs. */
+static void
+proved(void **state)
+{
+	static const RtSizes of = { .name = "f", .prove = prove_double, .range = range, .nsymbol = 2, .natom = 3 };
+	const int64_t *s = ask(*state, &of, 5, 6);
+
+	assert_non_null(s);
+	assert_int_equal(s[2], 10);
+	assert_null(ask(*state, &of, 5, 7));
+	assert_null(ask(*state, &of, 5, 101));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(ranges, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(proved, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(counted, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(placed, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(too_large, cx_setup, cx_teardown),
