@@ -4,8 +4,9 @@
     tests/levels.py [--kiln build/kiln] [--build CC] [--only TEXT] [--part K/N] CASES...
 
 Interprets each case (model.pt, N.in.npz, N.out.npz, meta.json) at -O0 to -O3, and at -O3 without each pass in turn; with
---build it also builds a program each time, profiled on the first input, and runs it on all. Where C and weights are those of a
-way before, which hold what is interpreted, too, nothing is run again. CFLAGS=-Og or --build tcc is fast. --part K/N: every N-th.
+--build it also builds a program each time, profiled on the first input, and runs it on all. If the program's C and weights,
+which contain the interpreted code too, equal those of an earlier setting, nothing is run again. CFLAGS=-Og or --build tcc is
+fast. --part K/N: only every N-th case.
 """
 import argparse, hashlib, os, re, subprocess, sys, tempfile
 import numpy as np

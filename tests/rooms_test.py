@@ -2,8 +2,8 @@
 """Dependencies between folders and files, which must go one way, and limits of lines of C: rooms_test.py BUILD/kiln, which names
 the folder with the object files.
 
-Of codegen's folders, kernel uses neither program nor cli, and program does not use cli. Within a folder, files use each other in one
-direction only, but for the circles that CIRCLES counts. Who uses whom is read from the symbols of the objects.
+Of codegen's folders, kernel uses neither program nor cli, and program does not use cli. Within a folder, files depend on each
+other in one direction, except in the cycles that CIRCLES counts. Dependencies are read from the symbols of the object files.
 """
 import collections, glob, os, pathlib, re, subprocess, sys, unittest
 

@@ -1,10 +1,9 @@
 #!/bin/sh
 # usage: tests/valgrind.sh KILN [MODEL.pt...]: every archive of tests/ and samples/ under valgrind
 #
-# A program must have given back all of its memory at its end, whether it answers or raises.  The compiler keeps what it
-# makes until the process ends: there, nothing may be lost (a value is known by a place inside of its block, rt/recycle.c: that
-# is not lost).  Neither may touch what is not its own.  A model's inputs are the .npz files beside it whose names begin as its
-# own does.
+# A program must free all of its memory, whether it answers or raises.  The compiler keeps its memory until the process ends,
+# but every block must still be reachable.  A pointer into the inside of a block counts (rt/recycle.c).  Neither may access
+# memory that is not its own.  A model's inputs are the .npz files next to it whose names begin with the model's name.
 kiln=${1:?which kiln}
 shift
 cd "$(dirname "$0")/.." || exit 1

@@ -4,8 +4,8 @@
 usage: backend.py [--threads N] [--real-time] [NAME...]       needs the package kiln, current PyTorch, torchvision, transformers
 
 Networks with random weights, transformers in small configurations, each in a process of its own with caches of its own.
-For each way: seconds from the module to the first result, the least of 15 calls in turn in ms, and whether the answer is
-eager's (torch.testing: 1e-3 of the largest element)."""
+For each compiler: seconds from the module to the first result, the smallest time of 15 interleaved calls in ms, and whether the
+answer is eager's (torch.testing: 1e-3 of the largest element)."""
 import argparse, json, os, subprocess, sys, tempfile, time, warnings
 
 VISION = {"resnet18": 224, "resnet50": 224, "mobilenet_v2": 224, "mobilenet_v3_small": 224, "shufflenet_v2_x1_0": 224, "squeezenet1_1": 224,

@@ -5,11 +5,11 @@ numpy.
     tests/bench/double.py [--kiln build/kiln] [--cc CC] [--interpret] [--limit SECONDS] [--only TEXT] [--part K/N] [--json FILE] CASES...
 
 CASES are folders of cases (model.pt, N.in.npz, N.out.npz; also those of models/wide.py) or .tar.xz of such. A program is built
-for the first input of each, and held with all inputs to the bound of `kiln check --double --reference`; --interpret: the
-interpreter instead. A line for each case: the largest error of its results by the program, by the interpreter and by PyTorch,
-and program over PyTorch, where an error below that of rounding the largest element to float32 (6e-8) counts as that. At the end
-what is over its bound, what decides otherwise in double, what could not be compared, the median and the worst of these ratios,
-and how many cases are within their bounds.
+for the first input of each case, and compared on all inputs with the bound of `kiln check --double --reference`. With
+--interpret the interpreter runs instead. The line of a case has the largest errors of the program, of the interpreter and of
+PyTorch, and the ratio of program to PyTorch. An error below that of rounding the largest element to float32 counts as 6e-8. At
+the end come the cases over their bounds, those that decide differently in double, those that could not be compared, the median
+and the worst ratio, and the number of cases within their bounds.
 """
 import argparse, json, os, subprocess, sys, tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))

@@ -3,8 +3,9 @@
 
 usage: eager.py [--json FILE] KILN [OPERATOR...]      needs PyTorch (Debian: python3-torch)
 
-A row is an operator on operands of 16 K elements and more: the median time of a call by PyTorch, by `kiln run` (a loop of n calls
-without one of a single call), and their ratio, above 1 where Kiln is faster. The two take turns; the least of three counts.
+A line is an operator on operands of 16 K elements and more: the median time of a call by PyTorch, that by `kiln run` (a loop
+of n calls minus one of a single call), and their ratio, above 1 if Kiln is faster. The two alternate, and the best of three
+counts.
 """
 import argparse, json, math, os, subprocess, tempfile, time
 import numpy as np, torch

@@ -2,7 +2,7 @@
 
 usage: fork.py KILN [ROUNDS]      wants two idle cores; each line: milliseconds on 1 and 2 threads, and how many times as fast
 
-The rounds of one and of two threads alternate; the best of each counts, since whatever else runs only makes it slower.
+Rounds of one and of two threads alternate. The best of each counts, since other processes only make it slower.
 """
 import json, os, subprocess, sys, tempfile
 

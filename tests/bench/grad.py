@@ -4,8 +4,8 @@
 usage: grad.py PROGRAM MODEL.pt IN.npz [LOSS [ROUNDS [METHOD]]]
 
 PROGRAM is made by `kiln build MODEL.pt -i IN.npz --grad params [--loss LOSS] -o PROGRAM`.  PyTorch runs the archive as it
-was saved, with the loss or the sum of all floating results, and backward.  Least and median of all rounds in ms; both at
-real-time priority where that may be had, since the machine may have other work.
+was saved, with the loss or the sum of all floating results, and backward.  Prints the smallest time and the median of all
+rounds in ms.  Both run at real-time priority if that is permitted, since the machine may have other work.
 """
 import json, os, subprocess, sys, tempfile, time
 

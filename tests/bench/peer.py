@@ -5,9 +5,9 @@
                         [PEER=PYTHON]... [only=PEER,...] [realtime=1]
     tests/bench/peer.py --all KILN FOLDER... [rounds=N] [json=FILE] [threads=N] [PEER=PYTHON]... [only=PEER,...] [realtime=1]
 
-Every peer is a process of its own that loads the model once; each round has all of them, and the program, run ten times one
-after the other. The least and the median over all rounds are printed, and least / Kiln's least. Start-up to the first result
-is timed for new processes (not with PEER_STARTS=0).
+Every peer is a process of its own that loads the model once. In each round all peers and the program run ten times, one after
+the other. The smallest time and the median over all rounds are printed, and the smallest over Kiln's. The time from start-up
+to the first result is measured with new processes (not with PEER_STARTS=0).
 
 Peers: plain (torch.jit.load), optimised (freeze, optimize_for_inference); with onnx=, an export of the model, onnxruntime and
 openvino; with net=, a network of torchvision or of build(NAME) in make= (other weights, same work), eager and compile

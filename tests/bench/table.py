@@ -4,9 +4,9 @@ usage: table.py [--json] KILN CASE...        folders with model.pt and 1.in.npz;
 
 nodes      of the prepared graph, and of the specialized one after all passes (a group of pointwise operators is one node)
 guards     inserted: tensors of the prepared graph, each of which a profiling executor guards at every use;
-           coalesced: those of arguments, one condition at entry; eliminated: what follows from others, so that no guard was
-           made; moved: a guard is made where its value is, behind the node, so none is moved; left: in the program
-kernels    launches of generated code; calls: of the runtime's own kernels and of what makes containers
+           coalesced: guards of arguments, which are one condition at entry; eliminated: guards that follow from others and were
+           not made; moved: always 0, since a guard is made right after the node of its value; left: guards in the program
+kernels    launches of generated code; calls: of the runtime's kernels and of operators that make containers
 """
 import json, os, re, subprocess, sys, tempfile
 

@@ -2,9 +2,9 @@
 a program's --selfcheck find that there is one: in answers, in errors, in what is printed.
 
 usage: bisect_test.py KILN CSE CONSTPOOL KERN_COPY     the last three: Kiln with a bug in that source, see build.ninja
-cse there takes no heed of writes: the interpreter is wrong. constpool there takes all numbers of a type for one: only
-programs are wrong. lower_index puts all that it stacks in one place: no pass is to blame.
-What cse does wrong is in the prepared graph, so specialized and generic code do the same: only what was read is right.
+The broken cse ignores writes, so the interpreter is wrong. The broken constpool merges all numbers of a type, so only programs
+are wrong. The broken lower_index stores all stacked tensors to the same elements, so no pass is to blame. The bug of cse is in
+the prepared graph, so specialized and generic code have it. Only the graph as it was read is right.
 """
 import os, random, struct, sys, unittest
 

@@ -3,8 +3,8 @@
 usage: scale_test.py KILN
        scale_test.py KILN FAMILY SIZE...      by hand: seconds for each size, written as C and run, at -O0 and -O2
 
-Time that is quadratic makes sixteen of four. Linear time is held to eight: a model that outgrows a cache costs more a node, once
-(instructions are counted as linear where seconds grow by three for twice the size). It is measured again before it is said to be more.
+Quadratic time would be sixteen times as long. The bound is eight: a model that no longer fits a cache costs more per node, once
+(seconds may triple for twice the size although instructions double). A time over the bound is measured again before it fails.
 """
 import os, resource, struct, subprocess, sys, unittest
 

@@ -5,9 +5,8 @@ waits.
 
 The networks of nets/ have the operators of known ones at a few channels and two layers. Each is built by an emulated
 toolkit, must answer on the emulated device as generic code does, and runs once and twice: the difference is one call.
-counts.txt holds what is expected. A number that is larger is a loss; one that is smaller is written there by --mend,
-which refuses larger ones. "open" is the number of bytes copied to the device before the first call ends, beyond those of
-a later call: weights.
+counts.txt has the expected numbers. A larger number is a failure. --mend writes smaller ones there, and refuses larger ones.
+"open" is the number of bytes copied to the device before the first call ends, beyond those of a later call: weights.
 """
 import json, os, re, shutil, subprocess, sys, unittest
 

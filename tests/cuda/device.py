@@ -3,12 +3,12 @@
     device.py machine|nets|kernels|models|limits KILN OUT
 
 machine   the driver, clocks, the time of a launch, rates of copies from pinned and from pageable memory
-nets      the networks of counts.py: programs on the device beside generic code
-kernels   kernels of each class at 20 sizes, cold and warm, beside PyTorch's (cuBLAS, cuDNN): kernels.csv
+nets      the networks of counts.py: programs on the device compared with generic code
+kernels   kernels of each class at 20 sizes, with cold and warm caches, compared with PyTorch's (cuBLAS, cuDNN): kernels.csv
 models    networks at batch 1 and 8: Kiln, eager PyTorch, torch.compile; float32, TF32, bfloat16: models.csv
 limits    too little memory, two instances, 10,000 calls with flat memory
 
-Device memory and times come from the driver by ctypes, so that all but PyTorch's columns also runs on an emulated one.
+Device memory and times come from the driver by ctypes, so that all but PyTorch's columns also runs on an emulated device.
 KILN_DEVICE_SMALL=1: a few small sizes.
 """
 import csv, ctypes as c, os, subprocess, sys, time

@@ -1,10 +1,10 @@
 #!/bin/sh
-# tests/cuda/device.sh [KILN [OUT]] - runs everything that only a machine with a GPU can show, in about 30 minutes
+# tests/cuda/device.sh [KILN [OUT]] - runs all tests and measurements that need a GPU, in about 30 minutes
 #
-# Wants CUDA 13 (NVRTC, and compute-sanitizer where it is), PyTorch, gcc, and Kiln (build/kiln).  Each step prints what it
-# found when it ends and writes OUT/STEP.log, so that a run that is cut off is worth something.  A step that fails does not
-# stop the others; the status is the number of steps that failed.  With an emulated driver (CUDA_HOME and LD_LIBRARY_PATH
-# as in run.sh, KILN_DEVICE_SMALL=1) the script itself is tested, at small sizes.
+# Needs CUDA 13 (NVRTC, and compute-sanitizer if there is one), PyTorch, gcc, and Kiln (build/kiln).  Each step prints its
+# results when it ends and writes OUT/STEP.log, so that an interrupted run is useful, too.  A step that fails does not stop the
+# others. The status is the number of steps that failed.  With an emulated driver (CUDA_HOME and LD_LIBRARY_PATH as in run.sh,
+# KILN_DEVICE_SMALL=1) the script itself is tested, at small sizes.
 cd "$(dirname "$0")/../.." || exit 1
 kiln=${1:-build/kiln}
 out=${2:-build/device}

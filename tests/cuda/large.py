@@ -4,7 +4,7 @@ multiply-adds and of a batch with more than 2^31 results, at blocks in the corne
     large.py GOLDEN_DIR OUT
 
 The text is that of tests/kernel/large*.txt. Operands are address space without memory behind it, of which a few pages
-are written, and only the blocks that are named here run.
+are written. Only the blocks that are named here run.
 """
 import os, re, subprocess, sys
 

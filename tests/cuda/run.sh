@@ -1,9 +1,9 @@
 #!/bin/sh
 # tests/cuda/run.sh KILN DRIVER NVRTC OUT - tests GPU code without a GPU
 #
-# Models are built with --gpu by an emulated toolkit and run on an emulated device (grid.h): what the kernels compute must be
-# what the generic code computes.  Then, where there are the real NVRTC and ptxas, both must take the same kernels.
-# Says nothing and ends with 0 when all is well, or "SKIP: REASON" where a program is missing.
+# Models are built with --gpu by an emulated toolkit and run on an emulated device (grid.h). The kernels' results must equal
+# those of generic code.  If the real NVRTC and ptxas are found, both must accept the same kernels. Prints nothing and returns
+# 0 if all tests pass, or prints "SKIP: REASON" if a program is missing.
 kiln=$1 driver=$2 nvrtc=$3 out=$4
 bad=0
 command -v c++ >/dev/null || { echo "SKIP: c++ is missing"; exit 0; }    # the emulated toolkit compiles with it

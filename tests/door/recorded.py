@@ -3,8 +3,8 @@
 
     tests/door/recorded.py [--kiln build/kiln] [--only TEXT] [--part K/N] CASES...
 
-Each call runs in a process of its own, on a fresh instance; a case that is a sequence in one. Where an error is recorded, a status
-other than 0 with its text is wanted.
+Each call runs in a process of its own, on a fresh instance. A case that is a sequence runs in one process. If an error is
+recorded, the call must return a status other than 0 and its text.
 """
 import argparse, ctypes as c, os, subprocess, sys, tempfile
 import numpy as np

@@ -1,7 +1,7 @@
 """Faults: the nth allocation, write, read, open, fork or mmap fails, a signal comes at some moment of a build.  The result
-is whole or absent, the status is 0 or 1, a message says why, nothing is left behind.  A program has freed what it took,
-unless it ended where its smallest blocks come from, with "error: out of memory" and nothing before it.  (Kiln never frees
-what lives as long as it does.)
+is whole or absent, the status is 0 or 1, a message gives the reason, and no file is left behind.  A program has freed its
+memory, unless the allocator of small blocks ended it with "error: out of memory" and no other output.  (Kiln never frees
+memory that lives as long as the process.)
 
 usage: faults_test.py KILN ALLOC.so INJECT [--all [MODEL.pt IN.npz]]
 

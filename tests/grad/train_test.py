@@ -2,7 +2,7 @@
 
 usage: train_test.py KILN
 
-The net of samples/digits starts from numbers made here and is trained on glyphs with noise.  The losses are those of the
+The net of samples/digits starts from parameters made here and is trained on noisy glyphs.  The losses are those of the
 same loop in PyTorch 1.13 (tests/oracle/train.py prints them).
 """
 import json, os, random, re, struct, sys, unittest, zipfile

@@ -2,9 +2,9 @@
 
 usage: programs_test.py KILN GRAPHS [FIRST COUNT]
 
-Even seeds are profiled on the first set, odd ones on the third, too. BUGS are seeds that found one; oracle/graphs.py holds
-the same programs against PyTorch, called in turn on one instance.  Said at the end: in how many of them a guard inside failed,
-so that a call went on in the generic code.
+Even seeds are profiled on the first set, odd ones on the third, too. BUGS are seeds that found a bug. oracle/graphs.py
+compares the same programs with PyTorch, called in turn on one instance.  The last line counts the programs in which a guard
+inside failed, so that a call continued in the generic code.
 """
 import os, subprocess, sys, tempfile
 

@@ -1,8 +1,8 @@
 """Cost of guards: programs with 50, 100 and 200 guards; bytes of C and of the program, seconds of the build.
 
-usage: growth.py KILN DIR       (with torch; DIR keeps what is made)
+usage: growth.py KILN DIR       (with torch; DIR keeps the programs)
 
-Linear growth is wanted: a guard is a row of a table and a few lines, never a copy of what follows it.
+Growth must be linear: a guard is an entry of a table and a few lines of C, never a copy of the code after it.
 """
 import os, subprocess, sys, time
 import torch

@@ -3,7 +3,7 @@
 usage: models.py [NAME...]     (in this folder, with torch)
 
 NAME.pt, NAME.INPUT.npz; NAME.RUN.npz: results of the calls of a run (one instance), keys "0.out", "1.out", ...;
-NAME.RUN.txt: what was printed on the way.
+NAME.RUN.txt: the printed text.
 """
 import os, sys, tempfile
 from typing import Any, Dict, List, Optional

@@ -1,6 +1,6 @@
 """Runs recorded calls in all ways: run.py WAYS CASES.tar.xz [--in-turn]
 
---in-turn: the program of a case is made in one of the ways, each case in the next one."""
+--in-turn: the program of a case is made in only one of the ways. The next case uses the next way."""
 import os, subprocess, sys, tarfile, tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import daily

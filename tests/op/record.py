@@ -3,14 +3,14 @@
 
     record.py DIR          DIR as `opinfo.py record DIR` and `opinfo.py run DIR` left it; needs Debian's python3-torch
 
-A call is taken when its graph uses an operator that no call before it used with this dtype (in float32 also one without
-elements and one of a number, and two errors), when its tensors are small, and when Kiln gave PyTorch's answer (what it does
-not yet is opinfo.py's to say).  calls.txt has a line for each:
+A call is selected if its graph uses an operator that no call before it used with this dtype (in float32 also one call without
+elements, one of a number, and two errors), if its tensors are small, and if Kiln gave PyTorch's answer (opinfo.py reports the
+others).  calls.txt has a line for each:
 
     NAME LAYOUTS EXPRESSION, tab, KEY DTYPE SIZES OFFSET, ..., tab, the same of the results or `error`
 
-The values lie one after the other in the array of calls.npz that is named as the dtype.  LAYOUTS says in which layouts of
-its arguments PyTorch gives the same answer: t transposed, s every second element, e expanded, c channels last; - none.
+The values are consecutive in the array of calls.npz that is named like the dtype.  LAYOUTS lists the layouts of the arguments
+for which PyTorch gives the same answer: t transposed, s every second element, e expanded, c channels last; - none.
 """
 import io, json, os, re, sys, zipfile
 import numpy as np

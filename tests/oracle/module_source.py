@@ -2,10 +2,10 @@
 
 make(seed) -> Made: the source of a class M, its inputs for some calls, and the calls.
 
-Every tensor is hard or soft. A hard one holds small multiples of 1/8: no operation on it rounds, so decisions (comparisons,
-floor, argmax, what is printed) are made on hard ones only; soft ones (exp, mean, a product of products) are only computed with.
-Sizes are tracked as numbers or as sizes of arguments ("x.size(0)"), dtypes by torch's own promotion: most statements are
-right for the inputs that programs are profiled on, and a few raise, deliberately or because other inputs come.
+Every tensor is hard or soft. A hard tensor contains small multiples of 1/8, so no operation on it rounds. Decisions
+(comparisons, floor, argmax, prints) read only hard tensors. Soft ones (exp, mean, a product of products) are operands of
+computations only. Sizes are tracked as numbers or as sizes of arguments ("x.size(0)"), dtypes by torch's own promotion. So
+most statements are valid for the profiled inputs. A few raise, deliberately or on other inputs.
 """
 import random
 from dataclasses import dataclass, field

@@ -7,8 +7,8 @@
 
 A sample becomes methods of one archive: the call as a function (f), as a method (m), in place (i), with out= (o),
 with arguments of other layouts, returning strides too (t, s, e), and error samples (x), which must raise in Kiln when
-they raise in PyTorch.  Tensors are arguments, everything else is written into the source.  A method that PyTorch
-cannot script is left out.  A recorded answer that a second run does not repeat is random: with seed 0 then.
+they raise in PyTorch.  Tensors are arguments, all other values are literals in the source.  A method that PyTorch
+cannot script is left out.  An answer that a second run does not repeat is random, and is recorded with seed 0.
 """
 import json, math, os, random, re, subprocess, sys, warnings
 import numpy as np

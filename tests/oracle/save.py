@@ -4,8 +4,8 @@
     tests/oracle/save.py [--kiln build/kiln] [-O 0,2] [--only TEXT] CASES...
 
 A case is a folder with model.pt, N.in.npz, N.out.npz and perhaps meta.json ("error": expected text, "atol"). Each model
-is saved at each level, loaded by torch.jit.load and run on every input; the answers are held against the recorded ones.
-Where the original itself does not run here (it was recorded by another PyTorch), the case is skipped and counted.
+is saved at each level, loaded by torch.jit.load and run on every input. The answers are compared with the recorded ones.
+If the original does not run here, since another PyTorch recorded it, the case is skipped and counted.
 """
 import argparse, os, subprocess, sys, tempfile, warnings
 import numpy as np

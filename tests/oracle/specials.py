@@ -5,8 +5,8 @@ same calls in all ways of Kiln.
 
     tests/oracle/specials.py [--keep DIR]        with --keep nothing is archived
 
-The operators are the MAP rows of rt/ops/{map,pair,special}.def. A case is a module whose forward(t, p, q) gives a list: operators of
-t[k], of dtype k, or of p[k] and q[k]; and 1 / x behind a result x that holds zeros, for their signs.
+The operators are the MAP entries of rt/ops/{map,pair,special}.def. A case is a module whose forward(t, p, q) returns a list:
+operators on t[k], which has dtype k, or on p[k] and q[k]. A result x with zeros is followed by 1 / x, which shows their signs.
 """
 import argparse, itertools, math, os, re, signal, sys, tempfile, warnings
 import numpy as np

@@ -3,10 +3,9 @@
 
     tests/oracle/trace.py [--kiln build/kiln] [--only TEXT] CASES...
 
-A case is a folder with model.pt, N.in.npz, N.out.npz and perhaps meta.json, as tests/oracle/save.py has it. Each model is
-traced on its first input and checked on the others; on the first, and on those of the others where no warning says that
-the trace does not hold, it is run by torch.jit.load and by kiln, and its answers are held against the recorded ones. The
-same where each further input is traced itself.
+A case is a folder as in tests/oracle/save.py. Each model is traced on its first input and checked on the others. The trace is
+run by torch.jit.load and by kiln on the first input, and on those others for which no warning says that it does not hold. Its
+answers are compared with the recorded ones. The same is done with a trace of each further input.
 """
 import argparse, json, os, subprocess, sys, tempfile
 import numpy as np

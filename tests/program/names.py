@@ -2,9 +2,9 @@
 
 usage: names.py KILN [ROUNDS]
 
-Classes, methods, arguments, attributes, strings, comments and the places of debug records are drawn from a list of what
-would end a comment, a string or a line of C, from words of C and from the names that rt uses.  What Kiln accepts is
-emitted as C, and must be a correct translation unit in strict C, with trigraphs.
+Names of classes, methods, arguments and attributes, strings, comments and the source ranges of debug records are drawn from a
+list: texts that would end a comment, a string or a line of C, keywords of C, and names that rt uses.  The models that Kiln
+accepts are emitted as C, which must be a correct translation unit in strict C, with trigraphs.
 """
 import os, random, struct, subprocess, sys, tempfile
 

@@ -2,8 +2,8 @@
 
 usage: python_test.py KILN [WHEEL'S KILN] [NAME...]
 
-models.py needs NumPy alone; modules.py a PyTorch that it can be compiled from, and says what it skips; wheel.py makes the
-wheel and uses it as an installed one is used."""
+models.py needs only NumPy. modules.py needs a supported PyTorch, and prints what it skips. wheel.py makes the wheel and uses it
+like an installed one."""
 import os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -2,9 +2,6 @@
 
 The graphs of an archive and of the archive saved from it at -O0 are compared in a normal form, in which constants are at their
 uses and values are numbered in order. Saving a saved archive again must change nothing.
-
-At -O0 the graphs of the archive and of what was saved from it are held against each other after both have been brought
-to one form: constants stand where they are used, values are numbered in order. Saving what was saved must change nothing.
     save_test.py KILN            the models of this tree
     save_test.py KILN CASES...   every case (model.pt, 1.in.npz) below these folders
 """

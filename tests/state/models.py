@@ -2,9 +2,10 @@
 
 usage: models.py [NAME...]     (in this folder, with torch)
 
-NAME.pt; NAME.npz: of calls on one instance, the methods' names in "calls", the third one's input "2.x", and "2.out.0", a part
-of its result.  Names that begin with "equal" have storages of equal bytes, names that begin with "shared" one storage (list,
-dict, module) by several ways, names that begin with "written" a parameter that gradients are asked of.
+NAME.npz records calls of NAME.pt on one instance: the methods' names in "calls", the third call's input "2.x", and a part of
+its result "2.out.0".  Models whose names begin with "equal" have storages of equal bytes.  Those with "shared" reach one
+storage (list, dict, module) by several names.  Those with "written" write to a parameter and ask whether it requires a
+gradient.
 """
 import os, sys
 from typing import Dict, List, Optional, Tuple

@@ -2,8 +2,8 @@
 
 usage: state_test.py KILN [-k DIR] [NAME...]      -k: keep the programs
 
-models.py made the models and the answers.  Each model is interpreted, and compiled with and without a profile, at -O2; a third of
-them, others each day, at the other levels as well (daily.py).
+models.py made the models and the answers.  Each model is interpreted, and compiled with and without a profile, at -O2.  Each
+day another third of them is also compiled at the other levels (daily.py).
 """
 import os, subprocess, sys, tempfile
 

@@ -382,11 +382,9 @@ class Cross(Way):
 
 class Blocks(programs.Test):
     """The register blocks of aarch64 (tests/kern/blocks.c): their results and their numbers of instructions.
-    
-    A trip of the loop over k has 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and loop control: 1.33 instructions for
-    each product.
 
-    Of a loop over k: 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and how it goes on: 1.33 for each product."""
+    A trip of the loop over k has 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and loop control: 1.33 instructions for
+    each product."""
     WAYS = (("neoverse-n1", [], {"vc_panel_2": 1.4, "vc_strip_2": 1.4, "vc_pixels_2": 1.4, "vc_dw_3": 1.8, "vc_dw_5": 1.7}),
             ("cortex-a55", ["-DVC_IN_ORDER=1"], {"vc_panel_2": 1.4, "vc_strip_2": 1.4, "vc_pixels_2": 1.4, "vc_dw_3": 2.25, "vc_dw_5": 2}))
 

@@ -2,12 +2,12 @@
 
     python3 -c 'exec(compile(open("models.py").read(), "models.py", "exec"))'
 
-so that they know this file by its name alone.
-Of each case: model.pt, 1.in.npz and 1.out.npz, and 2.*.npz where there is a second input. meta.json has
+Run it so, so that the archives know this file by its name alone.
+A case has model.pt, 1.in.npz and 1.out.npz, and 2.*.npz if there is a second input. meta.json has
 
-    warns   the text of the line that --check must name, of modules whose branches depend on data
-    notes   the same of those that depend on numbers; other modules get neither a warning nor a note
-    holds   does the trace of input 1 answer input 2?  (yes)
+    warns   the text of the line that --check must name, for modules whose branches depend on data
+    notes   the same for branches that depend on numbers; other modules get neither a warning nor a note
+    holds   whether the trace of input 1 answers input 2  (default: yes)
 """
 import io, json, os, sys, tarfile, tempfile, zipfile
 import numpy as np

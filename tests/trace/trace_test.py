@@ -1,8 +1,8 @@
 """Tracebacks: through inlined calls, a hook, a with, a forked call and a comprehension. They name the archive's code and the
 source that it was made from, by the interpreter and by a program, in specialized and generic code.
 
-net.txt holds, for each (i, how), the lines of PyTorch 1.13's traceback without the text around them, but for the calls that
-led to a raise (PyTorch leaves them out) and the class of an operator's error (there always RuntimeError).
+net.txt has, for each (i, how), the lines of PyTorch 1.13's traceback without the text around them.  Two things differ from
+PyTorch: the calls that led to a raise, which it leaves out, and the class of an operator's error, which is always RuntimeError.
 
 usage: trace_test.py KILN
 """
