@@ -2,8 +2,8 @@
 # usage: tests/asan_programs.sh KILN CASE...: runs programs under ASan, UBSan and, at their end, LeakSanitizer
 #
 # KILN is build/asan/kiln, which carries an instrumented rt; the emitted C is instrumented here.  A case is a folder
-# with model.pt and 1.in.npz or in.npz, more inputs 2.in.npz ...  Findings are printed; that a model raises is none.  At the end
-# the number of cases without any.
+# with model.pt and 1.in.npz or in.npz, more inputs 2.in.npz ...  Findings are printed. An error that the model
+# raises is no finding.  The last line is the number of cases without findings.
 kiln=${1:?which kiln}
 shift
 flags='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g'

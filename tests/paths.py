@@ -3,8 +3,9 @@
 
   tests/paths.py [--mend] FILE.pt...
 
-PyTorch records the absolute path of each source line. Here it is an error unless it is of the system (/usr/) or of no file;
---mend writes it from `samples/` or `tests/` on, or its last part. Data stay at multiples of 64 bytes, as PyTorch puts them.
+PyTorch records the absolute path of each source line. An absolute path is an error unless it is below /usr/ or names no file.
+--mend shortens it to the part from `samples/` or `tests/` on, or to the file's name. Data stay aligned to 64 bytes, as PyTorch
+aligns them.
 """
 import re, struct, sys, zipfile
 

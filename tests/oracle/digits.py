@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """tests/oracle/digits.py DIGITS.csv.gz - trains the digits' net on real digits, by its program and by PyTorch
 
-The file is the one that samples/digits/make.py wants.  Both start from the same random parameters and take the same
-steps, shuffled as torch.randperm has it; 297 of the 1797 digits are kept for the test.  `kiln save --params` puts the
-result into an archive, which PyTorch loads and tries, too.  One line for each seed: digits read right, and how far the
-losses of the first 20 steps are apart.
+The file is the one that samples/digits/make.py needs.  Both start from the same random parameters and take the same steps, in
+an order by torch.randperm. 297 of the 1797 digits are kept for the test.  `kiln save --params` puts the trained parameters
+into an archive, which PyTorch loads and tests, too.  Prints a line for each seed: the digits read correctly, and the largest
+difference of the losses of the first 20 steps.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 import numpy as np

@@ -3,11 +3,11 @@
 
     tests/oracle/graphs.py [--build DIR] [--programs CC] [--no-save] [--seeds A,B...] FIRST COUNT
 
-Each seed's graph is written as an archive with four sets of inputs. Saved by kiln at -O0 and -O2 and run by PyTorch, it gives
-what the interpreter gives at -O0. --programs CC also builds a program, profiled on the first set (odd seeds: and on the third,
-of other sizes), which must answer as the interpreter does on each (kiln check), and as PyTorch on all in turn on one instance:
-guards fail there in all places. --no-save leaves out the archives. PyTorch runs without its own optimizer: its passes forget
-that a loop's results come back into it.
+Each seed's graph is written as an archive with four sets of inputs. Saved by kiln at -O0 and -O2 and run by PyTorch, it must
+answer as the interpreter does at -O0. --programs CC also builds a program, profiled on the first set (odd seeds: and on the
+third, which has other sizes). It must answer as the interpreter does on each set (kiln check), and as PyTorch on all sets in
+turn on one instance, where guards fail in all places. --no-save leaves out the archives. PyTorch runs without its own
+optimizer, whose passes ignore that a loop's results are carried into its next trip.
 """
 import argparse, os, subprocess, sys, tempfile
 import save, torch

@@ -1,7 +1,7 @@
 """Runs a case of module_answers.py through the commands themselves: kiln run, and a program of kiln build --cc tcc, linked as by
 a user.
 
-tests/modules/ways calls the same code without them, ten times as fast; of the sweeps a sample goes this way."""
+tests/modules/ways calls the same code without these commands, ten times as fast. Sweeps use this way for a sample only."""
 import os, subprocess
 import numpy as np
 import save

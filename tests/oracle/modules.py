@@ -8,11 +8,14 @@
     tests/oracle/modules.py --again CASE.pt...     by another PyTorch: what it answers otherwise
 
 A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
-answers in this process (module_answers.py; where Kiln differs, module_opinions.py asks it in other ways, too); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
-tcc, generic at one level and profiled at two, which take turns (--all-ways: at all four; --ways: those whose name holds it). Values, texts of errors, what is printed, and the state afterwards must be the same.
-Every 40th seed (--commands N: every Nth, 0: none) goes through kiln run, kiln build and the linked program, too (module_program.py).
---keep: the cases of seeds that differ stay in that folder (with --all: all).  --add puts such into tests/modules/cases.tar.xz, which
-`ninja check` tries in all ways.  --without: features left out.
+answers in this process (module_answers.py). Where Kiln differs, module_opinions.py asks PyTorch in other ways, too.
+build/tests/modules/ways makes the same calls interpreted at all levels and compiled by tcc: generic at one level and profiled at
+two, which alternate (--all-ways: at all four; --ways: only ways whose name contains the word). Values, texts of errors, prints,
+and the state afterwards must be equal.
+Every 40th seed (--commands N: every Nth, 0: none) also goes through kiln run, kiln build and the linked program
+(module_program.py).
+--keep: keeps the cases of seeds that differ in that folder (with --all: of all seeds).  --add puts them into
+tests/modules/cases.tar.xz, which `ninja check` runs in all ways.  --without: features left out.
 """
 import argparse, collections, io, json, os, re, subprocess, sys, tempfile, time
 

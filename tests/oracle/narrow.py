@@ -4,8 +4,7 @@
     narrow.py              writes the file, by PyTorch 2.15 or newer
     narrow.py --errors     prints each operator's largest error of PyTorch in units of rounding once
 
-A key is DTYPE.SET.NAME: x, w, b, g are inputs; others are answers, `!NAME` PyTorch's error in
-each row of floats.
+A key is DTYPE.SET.NAME: x, w, b, g are inputs, other names are answers. `!NAME` is PyTorch's error in each row of floats.
 """
 import math, os, sys
 from typing import Dict

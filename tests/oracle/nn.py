@@ -2,8 +2,8 @@
 """Compares the network operators of rt/ops with PyTorch: convolution, pooling, norms, embeddings, padding, losses, resampling,
 recurrent networks, attention. tests/oracle/nn.py [word ...]: the groups whose name contains a word.
 
-What PyTorch 1.13 computes less exactly (bfloat16 norms), reads out of bounds (scales that contradict the sizes) or
-has not (complex transposed convolutions) is reported as a failure too: see the counts in the groups' comments.
+Some failures are PyTorch 1.13's: less exact results (bfloat16 norms), reads out of bounds (scales that contradict the sizes),
+and missing operators (complex transposed convolutions). The groups' comments have their numbers.
 """
 import sys
 from ops import *

@@ -5,10 +5,10 @@
     tests/oracle/ops.py --eval 'check("aten::add.Tensor", T(2, 3), T(3), alpha=2)'
     from ops import *                                 check(), T(), every dtype in DTYPES
 
-The rows' kernels are compiled into one shared library (made anew when a source is newer) and called through
-ctypes with tensors that lie over PyTorch's own memory: strides, offsets and aliasing are the real ones.
-check() compares dtype, sizes, strides, values, error or no error, what in-place operators wrote, and that the
-kernel says the same type without data (cx->meta). Rows with a body have no kernel: they are skipped.
+The operators' kernels are compiled into one shared library (rebuilt if a source is newer) and called through ctypes. Their
+tensors use PyTorch's own memory, so strides, offsets and aliasing are the real ones. check() compares dtype, sizes, strides,
+values, whether there is an error, and the writes of in-place operators. It also checks that the kernel computes the same type
+without data (cx->meta). Operators with a body have no kernel and are skipped.
 """
 import ctypes as C, glob, os, re, subprocess, sys, warnings
 import torch

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """tests/oracle/ties.py - records PyTorch's gradients at ties and boundaries: ties.py FILE... writes the last two columns
 
-A line is   ID | x[3](0,nan,1) i[2]i(0,1) | expression | in double | in float   (tests/grad/rows.c).  Lines whose calls this
-PyTorch does not have stay as they are: run it by 1.13 first, then by a newer one with --missing.
+A line is   ID | x[3](0,nan,1) i[2]i(0,1) | expression | in double | in float   (tests/grad/rows.c).  Lines whose calls
+this PyTorch lacks are not changed: run it with 1.13 first, then with a newer one and --missing.
 """
 import argparse, re, sys, warnings
 from typing import List, Optional, Tuple

@@ -5,8 +5,8 @@ that overlap, and errors of kernels with their tracebacks. tests/modules/ways ma
     tests/oracle/writes.py [--keep DIR] [GROUP...]       groups: types overlaps traces; with --keep nothing is archived
 
 A case is a module whose forward(op, ...) has a branch for each write, on a clone, on an argument or on a buffer, between two
-prints. Every call is profiled, so that specialized code has to raise or answer, too.  What PyTorch's CPU does not implement
-for a dtype is left out.
+prints. Every call is profiled, so that specialized code has to raise or answer, too.  Calls that PyTorch's CPU does not
+implement for a dtype are left out.
 """
 import argparse, io, os, sys, tarfile, tempfile, types, linecache, warnings
 import numpy as np
