@@ -156,11 +156,21 @@ put_offset(const Kernel *k, const Size *offset, Buf *b)
 	kernel_put_size(k, offset, false, b);
 }
 
-/* Returns the condition for the operand's element to exist: "(uint64_t)(i0 + i2 + -1) < 56 && ". */
+static const char *ref_text(Element *, const Ref *);
+
+/* Returns the conditions for the operand's element to exist: "(uint64_t)(i0 + i2 + -1) < 56 && (uint64_t)t3 < 7". An
+ * empty text if it always does. */
 static const char *
 bounds_text(Element *e, const Operand *o)
 {
 	Buf b = { 0 };
+
+	for (const Gather *g = o->gather; g < o->gather + o->ngather; g++) {
+		if (g->by.kind != REF_LET || g->outside == OUTSIDE_CLAMPS)
+			continue;
+		buf_printf(&b, "%s(uint64_t)%s < ", b.n ? " && " : "", ref_text(e, &g->by));
+		kernel_put_size(e->kernel, g->limit, true, &b);
+	}
 
 	for (int i = 0; i < o->bound.n; i++) {
 		const Bound *in = &o->bound.at[i];
@@ -168,17 +178,34 @@ bounds_text(Element *e, const Operand *o)
 
 		put_axes(e->kernel, in->stride, NULL, false, &at);
 		put_offset(e->kernel, in->offset, &at);
-		buf_printf(&b, "%s(uint64_t)(%s) < ", i ? " && " : "", at.at);
+		buf_printf(&b, "%s(uint64_t)(%s) < ", b.n ? " && " : "", at.at);
 		kernel_put_size(e->kernel, in->limit, true, &b);
 		buf_free(&at);
 	}
-	return arena_text(e->arena, &b);
+	return b.n ? arena_text(e->arena, &b) : "";
 }
 
 const char *
 kernel_index_name(Arena *a, const Operand *o, int gather)
 {
 	return gather ? arena_printf(a, "%s_at%d", o->name, gather) : arena_printf(a, "%s_at", o->name);
+}
+
+/* Writes an index: the variable that holds it, or the let, which may have to be clamped: "t_clamp(t3, 0, 56 - 1)". */
+static void
+put_index(Element *e, const Operand *o, int gather, Buf *b)
+{
+	const Gather *g = &o->gather[gather];
+	const bool clamps = g->outside == OUTSIDE_CLAMPS;
+
+	if (g->by.kind == REF_OPERAND) {
+		buf_puts(b, kernel_index_name(e->arena, o, gather));
+		return;
+	}
+	buf_printf(b, clamps ? "t_clamp(%s, 0, " : "%s", ref_text(e, &g->by));
+	if (clamps)
+		kernel_put_size(e->kernel, g->limit, true, b);
+	buf_puts(b, clamps ? " - 1)" : "");
 }
 
 static bool
@@ -220,20 +247,22 @@ static const char *
 place_text(Element *e, int operand)
 {
 	const Operand *o = &e->kernel->operand.at[operand];
-	const char *at;
+	const char *at, *bounds;
 	Buf b = { 0 };
 
 	put_axes(e->kernel, o->stride, e->columns, o->access == ACCESS_WRITE && is_selection(e), &b);
 	for (int g = 0; g < o->ngather; g++) {
-		buf_printf(&b, "%s%s * ", b.n ? " + " : "", kernel_index_name(e->arena, o, g));
+		buf_puts(&b, b.n ? " + " : "");
+		put_index(e, o, g, &b);
+		buf_puts(&b, " * ");
 		kernel_put_size(e->kernel, o->gather[g].stride, true, &b);
 	}
 	put_offset(e->kernel, o->offset, &b);
 	at = arena_text(e->arena, &b);
 	if (o->access != ACCESS_INDEX && o->access != ACCESS_BITS)
 		at = arena_printf(e->arena, "%s[%s]", o->name, at);
-	return !o->bound.n ? at :
-	       arena_printf(e->arena, "(%s ? %s : %s)", bounds_text(e, o), at, outside_text(e->arena, o));
+	bounds = bounds_text(e, o);
+	return *bounds ? arena_printf(e->arena, "(%s ? %s : %s)", bounds, at, outside_text(e->arena, o)) : at;
 }
 
 static const char *
@@ -321,15 +350,29 @@ is_loaded(const Element *e, int operand)
 	return false;
 }
 
+/* The last of the stage's lets that the operand's indices need. -1 if there is none. */
+static int
+last_index(const Element *e, const Operand *o)
+{
+	int last = -1;
+
+	for (const Gather *g = o->gather; g < o->gather + o->ngather; g++)
+		if (g->by.kind == REF_LET && g->by.at >= e->from.let && g->by.at > last)
+			last = g->by.at;
+	return last;
+}
+
+/* Loads operands whose indices are known once this let is computed; -1: before any let. */
 static void
-put_loads(Element *e)
+put_loads(Element *e, int let)
 {
 	const Kernel *k = e->kernel;
 
 	for (int i = 0; i < k->operand.n; i++) {
 		const Access access = k->operand.at[i].access;
 
-		if (access != ACCESS_NUMBER && access != ACCESS_BITS && access != ACCESS_MADE && is_loaded(e, i))
+		if (access != ACCESS_NUMBER && access != ACCESS_BITS && access != ACCESS_MADE && is_loaded(e, i) &&
+		    last_index(e, &k->operand.at[i]) == let)
 			buf_printf(&e->body, "const %s v%d = %s;\n", value_type(k->operand.at[i].dtype), i,
 				   element_loaded(e->arena, k->operand.at[i].dtype, place_text(e, i)));
 	}
@@ -453,6 +496,24 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 	buf_printf(&e->body, "t%d = %s; }\n", at, result_text(e, l, l->op->value));
 }
 
+/* Sets the kernel's flag if the let is an index that must be in range, and is not. */
+static void
+put_check(Element *e, int let)
+{
+	const Kernel *k = e->kernel;
+
+	for (int i = 0; i < k->operand.n; i++)
+		for (int j = 0; j < k->operand.at[i].ngather; j++) {
+			const Gather *g = &k->operand.at[i].gather[j];
+
+			if (g->by.kind != REF_LET || g->by.at != let || g->outside != OUTSIDE_FAILS)
+				continue;
+			buf_printf(&e->body, "if ((uint64_t)t%d >= ", let);
+			kernel_put_size(k, g->limit, true, &e->body);
+			buf_puts(&e->body, ")\n\t*wrong = 1;\n");
+		}
+}
+
 static void
 put_lets(Element *e)
 {
@@ -469,7 +530,23 @@ put_lets(Element *e)
 			buf_printf(&e->body, "(void)t%d;\n", i);
 		else if (kernel_let_is_kept(e->kernel, i))
 			buf_printf(&e->body, "u%d%s = t%d;\n", i, e->lane, i);
+		put_check(e, i);
+		put_loads(e, i);
 	}
+}
+
+/* Is the let an index of an operand that a later stage reads, or the number of an axis's points? */
+static bool
+is_kept_as_index(const Kernel *k, int let)
+{
+	for (int i = 0; i < k->naxis; i++)
+		if (k->count[i] == let + 1)
+			return true;
+	for (int i = 0; i < k->operand.n; i++)
+		for (int g = 0; g < k->operand.at[i].ngather; g++)
+			if (k->operand.at[i].gather[g].by.kind == REF_LET && k->operand.at[i].gather[g].by.at == let)
+				return !k->stage.at[kernel_stage_of(k, REF_LET, let)].each;
+	return false;
 }
 
 bool
@@ -478,6 +555,8 @@ kernel_let_is_kept(const Kernel *k, int let)
 	const int end = kernel_stage_end(k, kernel_stage_of(k, REF_LET, let)).let;
 
 	RT_ASSERT(let >= 0 && let < k->let.n);
+	if (is_kept_as_index(k, let))
+		return true;
 	for (int i = end; i < k->let.n; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
 			if (k->let.at[i].arg[a].kind == REF_LET && k->let.at[i].arg[a].at == let)
@@ -636,7 +715,7 @@ element_text(Element *e, const Into *to)
 	e->end = kernel_stage_end(e->kernel, e->stage);
 	if (is_of_one_type(e, &type))
 		e->type = compute_type(type);
-	put_loads(e);
+	put_loads(e, -1);
 	put_lets(e);
 	if (!e->trial) {
 		put_joins(e, to);

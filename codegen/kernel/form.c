@@ -285,7 +285,11 @@ swap_ranges(Kernel *k, int a, int b)
 void
 kernel_swap_axes(Kernel *k, int a, int b)
 {
+	const int count = k->count[a];
+
 	RT_ASSERT(a >= 0 && b >= 0 && a < k->naxis && b < k->naxis);
+	k->count[a] = k->count[b];
+	k->count[b] = count;
 	swap_sizes(k->extent, a, b);
 	swap_ranges(k, a, b);
 	for (int i = 0; i < k->operand.n; i++) {
@@ -327,8 +331,11 @@ remove_axis(Kernel *k, int axis)
 	}
 	k->nreduce -= axis >= k->naxis - k->nreduce;
 	k->naxis--;
-	for (int i = axis; i < k->naxis; i++)
+	for (int i = axis; i < k->naxis; i++) {
 		k->extent[i] = k->extent[i + 1];
+		k->count[i] = k->count[i + 1];
+	}
+	k->count[k->naxis] = 0;
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
 
@@ -369,7 +376,7 @@ can_merge(const Kernel *k, int axis)
 				return false;
 	}
 	for (int i = axis; i <= axis + 1; i++)
-		if (is_along(k, i) || k->serial == i || kernel_range(k, i) || kernel_has_ranges_of(k, i))
+		if (is_along(k, i) || k->serial == i || kernel_range(k, i) || kernel_has_ranges_of(k, i) || k->count[i])
 			return false;
 	return axis + 1 != k->naxis - k->nreduce;
 }
@@ -587,7 +594,7 @@ kernel_drop_ones(Kernel *k)
 {
 	straighten_all(k);
 	for (int i = k->naxis - 1 - kernel_selects(k); i >= 0; i--)
-		if (size_is(k->extent[i], 1) && !is_along(k, i))
+		if (size_is(k->extent[i], 1) && !k->count[i] && !is_along(k, i))
 			remove_axis(k, i);
 }
 
@@ -727,6 +734,29 @@ kernel_has_gathers(const Kernel *k)
 	return false;
 }
 
+bool
+kernel_has_lets_as_indices(const Kernel *k)
+{
+	for (int i = 0; i < k->naxis; i++)
+		if (k->count[i])
+			return true;
+	for (int i = 0; i < k->operand.n; i++)
+		for (int g = 0; g < k->operand.at[i].ngather; g++)
+			if (k->operand.at[i].gather[g].by.kind == REF_LET)
+				return true;
+	return false;
+}
+
+bool
+kernel_may_fail(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		for (int g = 0; g < k->operand.at[i].ngather; g++)
+			if (k->operand.at[i].gather[g].outside == OUTSIDE_FAILS)
+				return true;
+	return false;
+}
+
 const Size *
 kernel_points(const Kernel *k)
 {
@@ -840,8 +870,20 @@ kernel_moves_in_row(const Kernel *k, int operand)
 static bool
 is_of_points(const Kernel *k, const Ref *r)
 {
-	return r->kind == REF_OPERAND ? kernel_moves_in_row(k, r->at)
-		: r->kind == REF_LET && k->stage.at[kernel_stage_of(k, REF_LET, r->at)].each;
+	const Operand *o = r->kind == REF_OPERAND ? &k->operand.at[r->at] : NULL;
+
+	for (int g = 0; o && g < o->ngather; g++)
+		if (o->gather[g].by.kind == REF_LET && is_of_points(k, &o->gather[g].by))
+			return true;
+	return o ? kernel_moves_in_row(k, r->at)
+		 : r->kind == REF_LET && k->stage.at[kernel_stage_of(k, REF_LET, r->at)].each;
+}
+
+/* May the stage read the let, which is one of the first nlet? */
+static bool
+may_read_let(const Kernel *k, int stage, const Ref *r, int nlet)
+{
+	return r->at < nlet && (kernel_stage_of(k, REF_LET, r->at) == stage || !is_of_points(k, r));
 }
 
 bool
@@ -852,10 +894,13 @@ kernel_may_read(const Kernel *k, int stage, const Ref *r, int nlet)
 
 	if (!k->stage.at[stage].each && is_of_points(k, r))
 		return false;
+	for (int g = 0; o && g < o->ngather; g++)
+		if (o->gather[g].by.kind == REF_LET && !may_read_let(k, stage, &o->gather[g].by, nlet))
+			return false;
 	if (o)
 		return o->access != ACCESS_WRITE || is_stored_before(k, r->at, stage);
 	if (r->kind == REF_LET)
-		return r->at < nlet && (kernel_stage_of(k, REF_LET, r->at) == stage || !is_of_points(k, r));
+		return may_read_let(k, stage, r, nlet);
 	if (r->kind != REF_STATE)
 		return true;
 	of = kernel_stage_of(k, REF_STATE, r->at);
@@ -917,10 +962,26 @@ check_stage(const Kernel *k, int stage)
 static void
 check_gather(const Kernel *k, int operand, const Gather *g)
 {
-	RT_ASSERT(g->by >= 0 && g->by < k->operand.n && g->by != operand && g->stride && g->limit);
-	RT_ASSERT(!k->operand.at[g->by].ngather && !k->operand.at[g->by].bound.n &&
-		  rt_dtypes[k->operand.at[g->by].dtype].category == 'I');
-	(void)k, (void)operand, (void)g;
+	const Operand *by = g->by.kind == REF_OPERAND ? &k->operand.at[g->by.at] : NULL;
+
+	RT_ASSERT(g->stride && g->limit && (by || g->by.kind == REF_LET));
+	RT_ASSERT(by || (g->by.at >= 0 && g->by.at < k->let.n && !g->wraps &&
+			 k->let.at[g->by.at].types.result == RT_i64 && k->operand.at[operand].access == ACCESS_READ));
+	RT_ASSERT(!by || (g->by.at >= 0 && g->by.at < k->operand.n && g->by.at != operand &&
+			  g->outside == OUTSIDE_FAILS && !by->ngather && !by->bound.n &&
+			  rt_dtypes[by->dtype].category == 'I'));
+	(void)k, (void)operand, (void)g, (void)by;
+}
+
+/* The number of points of a reduced axis is a let that is computed once for a row. */
+static void
+check_count(const Kernel *k, int axis)
+{
+	const int let = k->count[axis] - 1;
+
+	RT_ASSERT(axis >= k->naxis - k->nreduce && let < k->let.n && size_is(k->extent[axis], 1));
+	RT_ASSERT(k->let.at[let].types.result == RT_i64 && !k->stage.at[kernel_stage_of(k, REF_LET, let)].each);
+	(void)k, (void)axis, (void)let;
 }
 
 /* C divides numbers that are not negative as floor does. */
@@ -954,6 +1015,9 @@ kernel_check(const Kernel *k)
 		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].compute == o->dtype);
 		(void)o;
 	}
+	for (int i = 0; i < k->naxis; i++)
+		if (k->count[i])
+			check_count(k, i);
 	for (int i = 0; i < k->stage.n; i++)
 		check_stage(k, i);
 }

@@ -53,11 +53,23 @@ typedef enum Access {
  * further. In simplified kernels the operand's strides and offset contain that, and unit is null. */
 typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit, *unit; } Bound;
 
-/* An index tensor: its element times the stride is added to the operand's offset. */
+
+typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
+typedef struct Ref {             /* A value at a point. */
+	RefKind kind;            /* REF_NONE: an argument that is None */
+	int     at;              /* index in operand, let or state */
+	int     part;            /* for a state: 0 for its value, 1 for its index */
+	IValue  number;          /* REF_NUMBER: int, float or bool */
+} Ref;
+
+/* An index outside of [0, limit). FAILS: the kernel sets its flag, and the operator then raises. If the index is an
+ * operand, the point stores nothing. CLAMPS: the nearest index is read. ZERO: the element is 0. */
+typedef enum Outside { OUTSIDE_FAILS, OUTSIDE_CLAMPS, OUTSIDE_ZERO } Outside;
+/* An index that is computed or read at each point: the index times the stride is added to the operand's offset. */
 typedef struct Gather {
-	int         by;          /* index of the operand that holds the indices */
-	const Size *stride;
-	const Size *limit; /* An index must be in [0, limit). Else the kernel fails and stores nothing at this point. */
+	Ref         by;          /* an operand of ints, or a let of type int64 */
+	const Size *stride, *limit;
+	Outside     outside;     /* OUTSIDE_FAILS if the index is an operand */
 	bool        wraps;       /* whether an index may be negative, down to -limit, and then counts from the end */
 } Gather;
 
@@ -73,14 +85,6 @@ typedef struct Operand {
 	Vec(Bound)  bound;       /* conditions that must all hold for an element to exist */
 	IValue      outside;     /* value of an element that does not exist; RT_NONE for 0 */
 } Operand;
-
-typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
-typedef struct Ref {             /* A value at a point. */
-	RefKind kind;            /* REF_NONE: an argument that is None */
-	int     at;              /* index in operand, let or state */
-	int     part;            /* for a state: 0 for its value, 1 for its index */
-	IValue  number;          /* REF_NUMBER: int, float or bool */
-} Ref;
 
 typedef struct Let {             /* The result of a pointwise row. */
 	const Op  *op;
@@ -143,6 +147,9 @@ typedef struct Kernel {
 	int         naxis;
 	const Size *extent[KERNEL_AXES];         /* outermost first */
 	Vec(AxisRange) range;    /* of some reduced axes */
+	/* 1 + index of the let that holds the number of points of a reduced axis, computed once for a row. 0 if
+	 * `extent` is the number. Else `extent` is 1, which only choices by speed read. */
+	int         count[KERNEL_AXES];
 	/* Axis whose points store to the same elements, in order. It is the innermost once simplified. -1 if there is
 	 * none. */
 	int         serial;
@@ -233,7 +240,9 @@ const Size *kernel_scratch(const Kernel *);
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 /* Is the typical value at least this? If unknown: is it always? */
 bool    kernel_is_long(const Kernel *, const Size *, int64_t least);
-bool    kernel_has_gathers(const Kernel *);              /* Does an operand have index operands? */
+bool    kernel_has_gathers(const Kernel *);              /* Does an operand have indices? */
+bool    kernel_has_lets_as_indices(const Kernel *);      /* Are indices, or extents, computed by lets? */
+bool    kernel_may_fail(const Kernel *);                 /* May an index be out of range, so that the kernel fails? */
 /* Does the stage call functions with a fast range (rt/ops/vmath.h), in a loop that may be run as a trial first? */
 bool    kernel_has_near(const Kernel *, int stage);
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
@@ -315,13 +324,13 @@ char *kernel_print_c(const Kernel *, const Schedule *, int symbols);
  * ptrdiff_t n), in braces, for rows and columns of a block that has just been computed. The kernel has at most two
  * axes. p[place[k]] is operand k's address. */
 char *kernel_print_block(const Kernel *, const int *place, int symbols);
-/* Appends parameters of a CUDA kernel: "float *y0, const float *x1, double s2". A kernel with gathers also has "int
- * *wrong", which it sets. */
+/* Appends parameters of a CUDA kernel: "float *y0, const float *x1, double s2". A kernel that
+ * may fail also has "int *wrong", which it sets. */
 void  kernel_cuda_params(const Kernel *, Buf *);
 /* Does the kernel take sizes as arguments, "int *wrong, const CuSizes s"? */
 bool  kernel_cuda_symbols(const Kernel *);
 /* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have reductions over
- * gathers and selections from rows that may be longer than CUDA_SELECTED. */
+ * gathers by operands and selections from rows that may be longer than CUDA_SELECTED. */
 bool  kernel_has_cuda(const Kernel *);
 /* Returns parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads. A
  * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. */

@@ -731,8 +731,8 @@ launch_gather(Row *r, const Taken *t)
 	kernel_strided(k, ACCESS_WRITE, lower_carrier(y->dtype), g.to);
 	kernel_strided(k, ACCESS_READ, lower_carrier(y->dtype), g.from);
 	for (int i = 0; i < t->n; i++) {
-		const Gather by = { 2 + i, size_number(k->sizes, x->strides[t->dim[i]]),
-				    size_number(k->sizes, x->dims[t->dim[i]]), t->wraps };
+		const Gather by = { .by = ref_operand(2 + i), .stride = size_number(k->sizes, x->strides[t->dim[i]]),
+				    .limit = size_number(k->sizes, x->dims[t->dim[i]]), .wraps = t->wraps };
 
 		value[2 + i] = t->index[i];
 		kernel_strided(k, ACCESS_READ, (RtDtype)plan_tensor(r->p, t->index[i])->dtype, t->by[i]);

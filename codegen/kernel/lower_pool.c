@@ -352,7 +352,8 @@ row_max_pool_back(Row *r)
 	add_planes(k, ACCESS_READ, at);
 	add_planes(k, ACCESS_READ, y);
 	to = &k->operand.at[0];
-	to->gather[to->ngather++] = (Gather){ 1, to->stride[2], size_of(k, x->dims[2] * x->dims[3]), false };
+	to->gather[to->ngather++] = (Gather){ .by = ref_operand(1), .stride = to->stride[2],
+						       .limit = size_of(k, x->dims[2] * x->dims[3]) };
 	to->stride[2] = size_of(k, 0);
 	kernel_store(k, 0, kernel_let(k, lower_let(r->p, ROW_add_Tensor, RT_f32,
 						   (Ref[]){ ref_operand(0), ref_operand(2), ref_number(rt_int(1)) })));

@@ -48,7 +48,8 @@ begin_launch(const Row *r, const Segments *s, const char *name, Access access, R
 	kernel_strided(k, access, dtype, s->to);
 	kernel_strided(k, ACCESS_READ, (RtDtype)plan_tensor(r->p, s->index)->dtype, s->by);
 	o = &k->operand.at[0];
-	o->gather[o->ngather++] = (Gather){ 1, o->stride[s->dim], size_number(k->sizes, s->limit), s->wraps };
+	o->gather[o->ngather++] = (Gather){ .by = ref_operand(1), .stride = o->stride[s->dim],
+					    .limit = size_number(k->sizes, s->limit), .wraps = s->wraps };
 	o->stride[s->dim] = size_number(k->sizes, 0);
 	return k;
 }

@@ -23,8 +23,8 @@ const char *axis_first(Printer *, int axis);             /* C of its first index
 const char *axis_end(Printer *, int axis);
 const char *c_size(Printer *, const Size *);
 void put_named_sizes(Printer *, int symbols);            /* declares the names of sizes (Kernel.naming) */
-/* Declares the variable of an index, "int64_t x1_at = x2[i0];". If the index is out of range, the C sets `wrong` and
- * runs the statement `leave`. */
+/* Declares the variable of an index that is an operand, "int64_t x1_at = x2[i0];". If the index is out of range, the C
+ * sets `wrong` and runs the statement `leave`. */
 void put_gather(Printer *, const Operand *, int gather, const char *wrong, const char *leave);
 
 /* Prints the loops of a stage with print(). head: head of the outermost loop, or null. If the stage calls functions

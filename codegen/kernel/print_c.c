@@ -51,7 +51,7 @@ put_pointers(Printer *p, bool along, const int *place)
 
 typedef void PutIndex(Printer *, const Operand *, int gather);
 
-/* Prints gathers: those whose index is constant along a row, or only the others. */
+/* Prints gathers by operands: those whose index is constant along a row, or only the others. */
 static void
 put_gathers(Printer *p, bool of_rows, PutIndex *put)
 {
@@ -59,8 +59,10 @@ put_gathers(Printer *p, bool of_rows, PutIndex *put)
 		const Operand *o = &p->kernel->operand.at[i];
 
 		for (int g = 0; g < o->ngather; g++) {
-			const Operand *by = &p->kernel->operand.at[o->gather[g].by];
+			const Operand *by = &p->kernel->operand.at[o->gather[g].by.at];
 
+			if (o->gather[g].by.kind != REF_OPERAND)
+				continue;
 			if ((p->schedule->rows && (p->schedule->inner < 0 ||
 						   size_is(by->stride[p->schedule->inner], 0))) == of_rows)
 				put(p, o, g);
@@ -424,6 +426,8 @@ print_function(Printer *body, const int *place, int symbols)
 		put_line(&p, "void *const *p = arg;");
 	put_pointers(&p, false, place);
 	put_named_sizes(&p, symbols);
+	if (kernel_may_fail(k) && kernel_has_lets_as_indices(k))
+		put_line(&p, "int *const wrong = p[%d];", kernel_addresses(k));
 	buf_puts(&p.text, "\n");
 	buf_puts(&p.text, body->text.at);
 	buf_puts(&p.text, "}\n");

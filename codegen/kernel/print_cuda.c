@@ -23,7 +23,7 @@ kernel_cuda_params(const Kernel *k, Buf *b)
 			buf_printf(b, "%s%s *%s", o->access == ACCESS_READ ? "const " : "",
 				   element_type(o->dtype), o->name);
 	}
-	if (kernel_has_gathers(k) || kernel_cuda_symbols(k))
+	if (kernel_may_fail(k) || kernel_cuda_symbols(k))
 		buf_printf(b, "%sint *wrong", b->n ? ", " : "");
 	if (kernel_cuda_symbols(k))
 		buf_puts(b, ", const CuSizes s");
@@ -73,13 +73,23 @@ put_indices(Printer *p, int first, int end, const char *from)
 		put_line(p, "const int64_t i%d = rest_%d;", first, first);
 }
 
+static bool
+gathers_by_operands(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		for (int g = 0; g < k->operand.at[i].ngather; g++)
+			if (k->operand.at[i].gather[g].by.kind == REF_OPERAND)
+				return true;
+	return false;
+}
+
 bool
 kernel_has_cuda(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].along >= 0)
 			return false;
-	return (!kernel_has_gathers(k) || !kernel_has_rows(k)) &&
+	return (!kernel_has_rows(k) || !gathers_by_operands(k)) &&
 	       (!kernel_selects(k) || size_at_most(k->sizes, k->extent[k->naxis - 1], CUDA_SELECTED));
 }
 
@@ -96,7 +106,7 @@ static bool
 is_shared(const Printer *p)
 {
 	return p->kernel->nreduce && !p->kernel->range.n && p->schedule->inner == p->kernel->naxis - 1 &&
-	       !kernel_carries(p->kernel);
+	       !kernel_carries(p->kernel) && !kernel_has_lets_as_indices(p->kernel);
 }
 
 static void
@@ -330,7 +340,8 @@ put_thread(Printer *p)
 		open_loop(p, loop_head(p, p->kernel->serial));
 	for (int i = 0; i < p->kernel->operand.n; i++)
 		for (int g = 0; g < p->kernel->operand.at[i].ngather; g++)
-			put_gather(p, &p->kernel->operand.at[i], g, "*wrong", "return");
+			if (p->kernel->operand.at[i].gather[g].by.kind == REF_OPERAND)
+				put_gather(p, &p->kernel->operand.at[i], g, "*wrong", "return");
 	put_lines(p, kernel_element(p->kernel, NULL, false));
 	if (p->kernel->serial >= 0)
 		close_loop(p);

@@ -91,6 +91,8 @@ axis_end(Printer *p, int axis)
 {
 	const AxisRange *r = kernel_range(p->kernel, axis);
 
+	if (p->kernel->count[axis])
+		return arena_printf(p->kernel->arena, "u%d", p->kernel->count[axis] - 1);
 	return r && r->end.per ? c_edge(p, &r->end) : c_size(p, p->kernel->extent[axis]);
 }
 
@@ -105,7 +107,7 @@ void
 put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const char *leave)
 {
 	const Gather *g = &o->gather[gather];
-	const Operand *by = &p->kernel->operand.at[g->by];
+	const Operand *by = &p->kernel->operand.at[g->by.at];
 	const char *name = kernel_index_name(p->kernel->arena, o, gather);
 	Buf b = { 0 };
 

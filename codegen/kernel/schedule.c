@@ -57,7 +57,7 @@ looks_up_along(const Kernel *k, int operand, int axis)
 	const Operand *o = &k->operand.at[operand];
 
 	for (int g = 0; g < o->ngather; g++)
-		if (!size_is(k->operand.at[o->gather[g].by].stride[axis], 0))
+		if (!size_is(k->operand.at[o->gather[g].by.at].stride[axis], 0))
 			return true;
 	return false;
 }
@@ -131,8 +131,9 @@ tiled_axis(const Kernel *k, Tiling tiling)
 {
 	const int last = k->naxis - 1;
 
-	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || k->operand.at[0].ngather)
-		return -1;
+	if (tiling == TILE_NEVER || last < 1 || k->serial >= 0 || k->operand.at[0].ngather ||
+	    kernel_has_lets_as_indices(k))
+		return -1;                               /* indices are loaded or computed for each point */
 	for (int i = 0; i < last; i++)
 		if (turns_result(k, i))
 			return i;
@@ -149,9 +150,12 @@ static bool
 gathers_rows(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
-		for (int g = 0; g < k->operand.at[i].ngather; g++)
-			if (size_is(k->operand.at[k->operand.at[i].gather[g].by].stride[k->naxis - 1], 0))
+		for (int g = 0; g < k->operand.at[i].ngather; g++) {
+			const Ref *by = &k->operand.at[i].gather[g].by;
+
+			if (by->kind == REF_OPERAND && size_is(k->operand.at[by->at].stride[k->naxis - 1], 0))
 				return true;
+		}
 	return false;
 }
 
@@ -212,7 +216,8 @@ kernel_rows_beside(const Kernel *k)
 	const int last = k->naxis - 1, beside = last - k->nreduce;
 	int64_t n;
 
-	if (beside < 0 || kernel_has_ranges_of(k, beside) || !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
+	if (beside < 0 || kernel_has_ranges_of(k, beside) || kernel_has_lets_as_indices(k) ||
+	    !kernel_is_long(k, k->extent[beside], LEAST_BESIDE))
 		return false;
 	if (k->nreduce == 1 && kernel_typical(k, k->extent[last], &n) && n <= MOST_TURNED &&
 	    lies_along(k, ACCESS_READ, last) && stores_across(k, beside, last))
@@ -232,7 +237,7 @@ kernel_row_lanes(const Kernel *k)
 	/* a reduced row consists of many runs, or of one */
 	const int least = k->nreduce > 1 ? KERNEL_LANES / 2 : KERNEL_LANES;
 
-	if (k->nreduce && kernel_range(k, k->naxis - 1))
+	if ((k->nreduce && kernel_range(k, k->naxis - 1)) || kernel_has_lets_as_indices(k))
 		return 1;
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].part == RT_i32 && k->state.at[i].total == RT_i64)
@@ -269,14 +274,14 @@ Schedule
 kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 {
 	const int last = k->naxis - 1, outer = k->naxis - k->nreduce;
-	const bool carries = kernel_carries(k), selects = kernel_selects(k);
+	const bool carries = kernel_carries(k), selects = kernel_selects(k), computed = kernel_has_lets_as_indices(k);
 	Schedule s = { .rows = true, .tile = -1 };
 	int64_t points = 1, n;
 
-	beside = (beside || carries) && outer && !selects && !kernel_has_ranges_of(k, outer - 1);
+	beside = ((beside && !computed) || carries) && outer && !selects && !kernel_has_ranges_of(k, outer - 1);
 	s.inner = beside ? outer - 1 : k->nreduce ? last : -1;
 	s.columns = carries && beside ? carried_columns(k, s.inner) : KERNEL_COLUMNS;
-	s.lanes = beside || !k->nreduce ? 0 : carries || selects || kernel_range(k, last) ? 1 : lanes;
+	s.lanes = beside || !k->nreduce ? 0 : carries || selects || computed || kernel_range(k, last) ? 1 : lanes;
 	s.units = size_number(k->sizes, 1);
 	for (int i = 0; i < outer; i++)
 		s.units = size_times(k->sizes, s.units, i != s.inner ? k->extent[i] :

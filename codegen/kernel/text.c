@@ -5,6 +5,36 @@
 
 #include <string.h>
 
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static void
+put_constant(IValue v, Buf *b)
+{
+	if (v.tag == RT_BOOL)
+		buf_puts(b, v.u.i ? "true" : "false");
+	else if (v.tag == RT_INT)
+		buf_printf(b, "%lld", (long long)v.u.i);
+	else if (v.u.f != v.u.f)
+		buf_puts(b, "nan");
+	else if (v.u.f - v.u.f != 0)
+		buf_puts(b, v.u.f < 0 ? "-inf" : "inf");
+	else
+		buf_printf(b, "%.17g%s", v.u.f,
+			   v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f ? ".0" : "");
+}
+
+static void
+put_ref(const Kernel *k, const Ref *r, Buf *b)
+{
+	switch (r->kind) {
+	case REF_NONE:    buf_puts(b, "none"); break;
+	case REF_OPERAND: buf_puts(b, k->operand.at[r->at].name); break;
+	case REF_LET:     buf_printf(b, "t%d", r->at); break;
+	case REF_NUMBER:  put_constant(r->number, b); break;
+	case REF_STATE:   buf_printf(b, "%c%d", r->part ? 'q' : 'r', r->at); break;
+	}
+}
+
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* Writes one summand of an offset: " + 64*i0". */
@@ -52,22 +82,6 @@ put_along(const Kernel *k, const Size *const *stride, Buf *b)
 	return first;
 }
 
-static void
-put_constant(IValue v, Buf *b)
-{
-	if (v.tag == RT_BOOL)
-		buf_puts(b, v.u.i ? "true" : "false");
-	else if (v.tag == RT_INT)
-		buf_printf(b, "%lld", (long long)v.u.i);
-	else if (v.u.f != v.u.f)
-		buf_puts(b, "nan");
-	else if (v.u.f - v.u.f != 0)
-		buf_puts(b, v.u.f < 0 ? "-inf" : "inf");
-	else
-		buf_printf(b, "%.17g%s", v.u.f,
-			   v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f ? ".0" : "");
-}
-
 /* Writes a bound: "i0 + i2 - 1 < 56". The position must also be at least 0. */
 static void
 put_bound(const Kernel *k, const Bound *in, Buf *b)
@@ -103,6 +117,9 @@ put_bounds(const Kernel *k, const Operand *o, Buf *b)
 static void
 put_place(const Kernel *k, const Operand *o, Buf *b)
 {
+	static const char *const outside[] = {
+		[OUTSIDE_FAILS] = "]", [OUTSIDE_CLAMPS] = ", clamps]", [OUTSIDE_ZERO] = ", zero]",
+	};
 	bool first = put_along(k, o->stride, b);
 	Buf what = { 0 };
 
@@ -118,9 +135,11 @@ put_place(const Kernel *k, const Operand *o, Buf *b)
 	}
 	for (const Gather *g = o->gather; g < o->gather + o->ngather; g++) {
 		what.n = 0;
-		buf_printf(&what, "[%s < ", k->operand.at[g->by].name);
+		buf_puts(&what, "[");
+		put_ref(k, &g->by, &what);
+		buf_puts(&what, " < ");
 		size_print(g->limit, SIZE_TEXT, false, &what);
-		buf_puts(&what, g->wraps ? ", wraps]" : "]");
+		buf_puts(&what, g->wraps ? ", wraps]" : outside[g->outside]);
 		put_part(k, g->stride, what.at, first, b);
 		first = false;
 	}
@@ -158,18 +177,6 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
-
-static void
-put_ref(const Kernel *k, const Ref *r, Buf *b)
-{
-	switch (r->kind) {
-	case REF_NONE:    buf_puts(b, "none"); break;
-	case REF_OPERAND: buf_puts(b, k->operand.at[r->at].name); break;
-	case REF_LET:     buf_printf(b, "t%d", r->at); break;
-	case REF_NUMBER:  put_constant(r->number, b); break;
-	case REF_STATE:   buf_printf(b, "%c%d", r->part ? 'q' : 'r', r->at); break;
-	}
-}
 
 static void
 put_let(const Kernel *k, int at, Buf *b)
@@ -327,7 +334,10 @@ put_axes(const Kernel *k, Buf *b)
 	buf_puts(b, k->naxis ? "axes" : "axes none");
 	for (int i = 0; i < k->naxis; i++) {
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
-		size_print(k->extent[i], SIZE_TEXT, false, b);
+		if (k->count[i])
+			buf_printf(b, "t%d", k->count[i] - 1);
+		else
+			size_print(k->extent[i], SIZE_TEXT, false, b);
 		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" : "");
 		if (kernel_range(k, i)) {
 			put_edge(k, &kernel_range(k, i)->first, "from", b);

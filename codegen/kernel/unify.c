@@ -318,7 +318,8 @@ operands_alike(const Operand *a, const Operand *b)
 		if (!a->bound.at[i].unit != !b->bound.at[i].unit)
 			return false;
 	for (int g = 0; g < a->ngather; g++)
-		if (a->gather[g].by != b->gather[g].by || a->gather[g].wraps != b->gather[g].wraps)
+		if (a->gather[g].by.kind != b->gather[g].by.kind || a->gather[g].by.at != b->gather[g].by.at ||
+		    a->gather[g].outside != b->gather[g].outside || a->gather[g].wraps != b->gather[g].wraps)
 			return false;
 	return true;
 }
@@ -345,7 +346,8 @@ kernels_alike(const Kernel *a, const Kernel *b)
 {
 	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
 	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
-	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n)
+	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n ||
+	    memcmp(a->count, b->count, (size_t)a->naxis * sizeof *a->count))
 		return false;
 	for (int i = 0; i < a->operand.n; i++)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))

@@ -369,7 +369,7 @@ folder_write(Build *b, const ProgramText *t)
 void
 folder_write_cuda(Build *b, const ProgramText *t)
 {
-	static const char *const headers[] = { "cutile.h", "tmath.h", "tspecial.h" };
+	static const char *const headers[] = { "cutile.h", "tmath.h", "tsample.h", "tspecial.h" };
 	Folder f = { .build = b, .cx = b->cx, .text = t, .options = b->options };
 	Buf text = { 0 };
 

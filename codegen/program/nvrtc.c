@@ -179,9 +179,9 @@ lower_version(char *ptx, int arch)
 char *
 cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 {
-	const char *const names[] = { "cutile.h", "tmath.h", "tspecial.h" };
+	const char *const names[] = { "cutile.h", "tmath.h", "tsample.h", "tspecial.h" };
 	const char *const headers[] = { carry_text(cx, "rt/ops/cutile.h"), carry_text(cx, "rt/ops/tmath.h"),
-				      carry_text(cx, "rt/ops/tspecial.h") };
+				      carry_text(cx, "rt/ops/tsample.h"), carry_text(cx, "rt/ops/tspecial.h") };
 	const char *const options[] = {
 		arena_printf(cx->arena, arch > 0 ? "--gpu-architecture=sm_%d" : "--gpu-architecture=compute_%d",
 			     arch > 0 ? arch : -arch), "--std=c++17", "-default-device",

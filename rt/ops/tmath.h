@@ -1,8 +1,8 @@
 /* rt/ops/tmath.h - functions that the value expressions of pointwise operators may call, in C and in CUDA
  *
  * libm's names work on float, double and complex alike: tanh(x) is tanhf(x) for a float. In CUDA, overloads do that.
- * Names of other functions begin with t_. Special functions are in tspecial.h. T is the type in which the operator is
- * computed. This file includes no system header. */
+ * Names of other functions begin with t_. Special functions are in tspecial.h, coordinates of samples in tsample.h. T
+ * is the type in which the operator is computed. This file includes no system header. */
 #ifndef RT_OPS_TMATH_H
 #define RT_OPS_TMATH_H
 
@@ -451,5 +451,7 @@ TM_OVERLOAD1(t_angle, t_angle_f, t_angle_d)
 #define t_log1p(x)  log1p(x)
 #define t_exp2(x)   exp2(x)
 #endif
+
+#include "tsample.h"
 
 #endif

@@ -11,8 +11,8 @@
  *   place    := [ "-" ] part { ( "+" | "-" ) part }
  *   part     := factor { "*" factor }, of which one may be an AXIS, a gather or a position
  *   position := "[" place "<" size "]"                                         of an operand's bounds; it has axes only
- *   gather   := "[" NAME "<" size [ ", wraps" ] "]"
- *   axis     := AXIS ":" size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] ]
+ *   gather   := "[" ( NAME | "t" N ) "<" size [ ", wraps" | ", clamps" | ", zero" ] "]"
+ *   axis     := AXIS ":" ( size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] ] | "t" N "reduce" )
  *   edge     := ( "floor" | "ceil" ) "(" place "," size ")"                    its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" ] { store }
@@ -29,6 +29,7 @@
 #include "../../frontend/frontend.h"
 #include "reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_OPERANDS = 256, MOST_LETS = 4096, MOST_STAGES = 64 };
@@ -83,6 +84,13 @@ read_comment(KernelReader *kr)
 	for (end = kr->r.p; end > beg && end[-1] == ' ';)
 		end--;
 	return end > beg ? arena_strndup(kr->k->arena, beg, end - beg) : "";
+}
+
+/* Is a letter and a digit next? */
+static bool
+is_numbered(const char *word, char letter)
+{
+	return *word == letter && word[1] >= '0' && word[1] <= '9';
 }
 
 /* Reads a letter and a number below `most`: "i3". */
@@ -173,8 +181,12 @@ read_gather(KernelReader *kr, Operand *o)
 	read_expect(&kr->r, "<");
 	g->limit = read_size(kr);
 	if (read_accept(&kr->r, ",")) {
-		expect_word(kr, "wraps");
-		g->wraps = true;
+		if (read_accept_word(&kr->r, "clamps"))
+			g->outside = OUTSIDE_CLAMPS;
+		else if (read_accept_word(&kr->r, "zero"))
+			g->outside = OUTSIDE_ZERO;
+		else if ((g->wraps = true))
+			expect_word(kr, "wraps");
 	}
 	read_expect(&kr->r, "]");
 }
@@ -199,11 +211,11 @@ read_bound(KernelReader *kr, const Operand *o)
 	return in;
 }
 
-/* Is a gather next, by an operand, and not a position? */
+/* Is a gather next, by an operand or a let, and not a position? */
 static bool
 is_gather(const KernelReader *kr)
 {
-	return kr->r.p[1] && strchr("xymn", kr->r.p[1]);
+	return kr->r.p[1] && strchr("xymnt", kr->r.p[1]);
 }
 
 /* Reads a product.  It is added to the stride of the axis, gather or position in it, or to the offset if it has none. */
@@ -343,16 +355,31 @@ read_operand(KernelReader *kr)
 	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
 }
 
+/* The number of a let that comes later: "t3". */
+static int
+let_number(KernelReader *kr, const char *beg, const char *name)
+{
+	const long n = strtol(name + 1, NULL, 10);
+
+	if (n >= MOST_LETS)
+		fail_at(kr, beg, "values are t0, t1 ... in order, %d at most", MOST_LETS);
+	return (int)n;
+}
+
 static void
 find_index(KernelReader *kr, const char *beg, Operand *o, int gather, const char *name)
 {
 	const int at = (int)(intptr_t)map_get(&kr->operands, name) - 1;
 	const Operand *by = at >= 0 ? &kr->k->operand.at[at] : NULL;
 
+	if (is_numbered(name, 't') && o->access == ACCESS_READ && !o->gather[gather].wraps) {
+		o->gather[gather].by = (Ref){ .kind = REF_LET, .at = let_number(kr, beg, name) };
+		return;
+	}
 	if (!by || by->access != ACCESS_READ || by->ngather || by->bound.n || rt_dtypes[by->dtype].category != 'I' ||
-	    o->access == ACCESS_MADE)
+	    o->access == ACCESS_MADE || o->gather[gather].outside != OUTSIDE_FAILS)
 		fail_at(kr, beg, "%s is no operand of ints by which %s can be found", name, o->name);
-	o->gather[gather].by = at;
+	o->gather[gather].by = ref_operand(at);
 }
 
 /* Resolves the names in gathers, since they may name later operands. */
@@ -455,6 +482,13 @@ read_axes(KernelReader *kr)
 		if (k->naxis == KERNEL_AXES || k->serial >= 0 || read_axis(kr, KERNEL_AXES) != k->naxis)
 			fail_at(kr, beg, "axes are i0, i1 ..., the serial one last");
 		read_expect(&kr->r, ":");
+		if (is_numbered(next_word(kr), 't')) {
+			k->extent[k->naxis] = size_number(k->sizes, 1);
+			k->count[k->naxis++] = 1 + read_numbered(kr, 't', MOST_LETS, "a value");
+			expect_word(kr, "reduce");
+			k->nreduce++;
+			continue;
+		}
 		k->extent[k->naxis] = read_size(kr);
 		if (!size_at_least(k->sizes, k->extent[k->naxis], 0))
 			fail_at(kr, beg, "an extent may be negative");
@@ -477,13 +511,6 @@ read_axes(KernelReader *kr)
 }
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
-
-/* Is the word a letter and a digit? */
-static bool
-is_numbered(const char *word, char letter)
-{
-	return *word == letter && word[1] >= '0' && word[1] <= '9';
-}
 
 static Ref
 read_ref(KernelReader *kr)
@@ -720,9 +747,11 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		   carries = kernel_carries(k), selects = kernel_selects(k);
 
 	for (int i = 0; i < k->operand.n; i++)
-		if (k->operand.at[i].ngather || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
+		if ((k->operand.at[i].ngather && k->operand.at[i].gather[0].by.kind == REF_OPERAND) ||
+		    k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
 	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
+	    (kernel_has_lets_as_indices(k) && (beside || s->lanes > 1)) ||
 	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)) ||
 	    (carries && s->lanes > 1) || (selects && s->lanes != 1) ||
 	    (s->columns != KERNEL_COLUMNS && (!carries || !beside || s->columns < 1)))
@@ -747,7 +776,7 @@ static void
 check_points(KernelReader *kr, const Schedule *s, const char *beg)
 {
 	if (s->lanes || s->whole || s->grain < 1 || (s->table && (s->rows || !kernel_has_table(kr->k))) ||
-	    (s->tile >= 0 && s->tile >= s->inner) || !has_loops_for(kr->k, s))
+	    (s->tile >= 0 && (s->tile >= s->inner || kernel_has_lets_as_indices(kr->k))) || !has_loops_for(kr->k, s))
 		fail_at(kr, beg, "no schedule for these axes");
 }
 
@@ -816,6 +845,28 @@ skip_comments(KernelReader *kr)
 		kr->r.p += strcspn(kr->r.p, "\n");
 }
 
+/* Indices and extents that are lets: ints that exist, extents once for a row. */
+static void
+check_computed(KernelReader *kr, const char *beg)
+{
+	const Kernel *k = kr->k;
+
+	for (int i = 0; i < k->operand.n; i++)
+		for (int g = 0; g < k->operand.at[i].ngather; g++) {
+			const Ref *by = &k->operand.at[i].gather[g].by;
+
+			if (by->kind == REF_LET && (by->at >= k->let.n || k->let.at[by->at].types.result != RT_i64))
+				fail_at(kr, beg, "t%d is no index of %s", by->at, k->operand.at[i].name);
+		}
+	for (int i = 0; i < k->naxis; i++) {
+		const int let = k->count[i] - 1;
+
+		if (let >= k->let.n || (let >= 0 && (k->let.at[let].types.result != RT_i64 ||
+						     k->stage.at[kernel_stage_of(k, REF_LET, let)].each)))
+			fail_at(kr, beg, "t%d is no number of points, computed once for a row", let);
+	}
+}
+
 Kernel *
 kernel_read(Cx *cx, SizeTable *sizes, const Source *src, const char **at, Schedule *schedule)
 {
@@ -833,6 +884,7 @@ kernel_read(Cx *cx, SizeTable *sizes, const Source *src, const char **at, Schedu
 	read_axes(&kr);
 	check_operands(&kr, beg);
 	read_steps(&kr);
+	check_computed(&kr, beg);
 	read_schedule(&kr, schedule);
 	expect_word(&kr, "end");
 	kernel_check(kr.k);

@@ -93,6 +93,14 @@ static const struct { const char *text; int64_t number[9][SAMPLES]; const char *
 	  "select @ greatest(x1) sorted\n  y0 = x1\nschedule rows of i1 by 1; units 9; grain 1\nend\n",
 	  { { 12, 2, 7 }, { 13, 3, 8 }, { 13, 3, 8 }, { 12, 2, 7 } },
 	  "axes i0: 9, i1: s1 reduce\nselect s1 - 1 greatest(x1) sorted\n" },
+	/* Computed indices, and the sizes and doubles that they depend on. */
+	{ "kernel take  # upsample_nearest2d\noperands\n  y0 f32 write i0\n  n1 index i0\n"
+	  "  x2 f32 read @*[t0 < @, clamps]\naxes i0: 9\ndo\n"
+	  "  t0 = prim::resize_nearest(n1, @, 9, @.0, 0) i64 f64 f64\n  y0 = x2\n"
+	  "schedule points of i0; units 1; grain 1\nend\n",
+	  { { 26, 6, 16 }, { 5, 7, 11 }, { 5, 7, 11 }, { 2, 4, 8 } },
+	  "  x2 f32 read 2*s1*[t0 < s0, clamps]\n  n3 index s0\n  s4 bits s2\naxes i0: 9\ndo\n"
+	  "  t0 = prim::resize_nearest(n1, n3, 9, s4, 0) i64 f64 f64\n" },
 	/* No formula fits. */
 	{ "kernel map  # neg\noperands\n  y0 f32 write i0\n  x1 f32 read i0\naxes i0: @\ndo\n"
 	  "  t0 = aten::neg(x1) f32\n  y0 = t0\nschedule points of i0; units 1; grain 1\nend\n",
@@ -229,9 +237,11 @@ change_index(Kernel *k, int i)
 
 	switch (i) {
 	case 0: x->ngather = 0; break;
-	case 1: x->gather[0].by = 0; break;
+	case 1: x->gather[0].by.at = 0; break;
 	case 2: x->gather[0].wraps = true; break;
 	case 3: x->gather[0].limit = size_number(k->sizes, 100); break;
+	case 4: x->gather[0].outside = OUTSIDE_ZERO; break;
+	case 5: x->gather[0].by.kind = REF_LET; break;
 	default: return false;
 	}
 	return true;
