@@ -170,6 +170,7 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	kernel_simplify(k, 0);
 	set_launch(e, k, s, m.text, call);
 	call->work = (Counts){ k->name, kernel_comment(k), -1, -1 };
+	call->scratch = m.scratch;
 	emit_header(e, m.header);
 	return true;
 }

@@ -10,6 +10,7 @@
 #include "../../ir/row.h"
 #include "micro.h"
 #include "print.h"
+#include "../../rt/ops/vscratch.h"
 
 #include <string.h>
 
@@ -299,6 +300,196 @@ find_added(Match *m)
 	       size_is(y->stride[P], 0) && k->operand.at[1].dtype == RT_i64 && k->operand.at[2].dtype == RT_f32;
 }
 
+/* ---- computed coordinates ---------------------------------------------------------------------------------------- */
+
+/* Let i of those of a pointwise row. Null if there are not so many. */
+static const Let *
+let_of(const Match *m, OpRow row, int i)
+{
+	for (int at = 0; at < m->kernel->let.n; at++)
+		if (m->kernel->let.at[at].op->row == (int)row && !i--)
+			return &m->kernel->let.at[at];
+	return NULL;
+}
+
+/* Finds a kernel over axes n, c and positions, and perhaps reduced ones, that reads x at computed indices. This row
+ * computes the first let. AT is the first operand that coordinates depend on. */
+static bool
+find_computed(Match *m, OpRow row, int indices, int axes)
+{
+	const Kernel *k = m->kernel;
+
+	m->operand[Y] = 0;
+	for (int i = k->operand.n - 1; i > 0; i--) {
+		if (k->operand.at[i].ngather)
+			m->operand[X] = i;
+		else if (k->operand.at[i].access == ACCESS_READ)
+			m->operand[AT] = i;
+	}
+	return m->operand[X] && k->let.n && k->let.at[0].op->row == (int)row && operand(m, X)->ngather == indices &&
+	       k->naxis == axes;
+}
+
+static bool
+has_dtype(const Match *m, RtDtype dtype)
+{
+	return operand(m, X)->dtype == dtype && operand(m, Y)->dtype == dtype;
+}
+
+/* The last argument of the row's first let: its flags. They may be no number if they differ with the sizes. */
+static const Ref *
+last_argument(const Match *m, OpRow row)
+{
+	const Let *l = let_of(m, row, 0);
+
+	RT_ASSERT(l && l->narg);
+	return &l->arg[l->narg - 1];
+}
+
+static bool
+has_flags(const Match *m, OpRow row)
+{
+	return last_argument(m, row)->kind == REF_NUMBER;
+}
+
+static int64_t
+flags_of(const Match *m, OpRow row)
+{
+	return last_argument(m, row)->number.u.i;
+}
+
+/* An int argument as a size. */
+static const Size *
+int_size(const Match *m, const Ref *r)
+{
+	return r->kind == REF_OPERAND ? m->kernel->operand.at[r->at].offset : constant(m, r->number.u.i);
+}
+
+/* Are the channels of a pixel consecutive in both images? */
+static bool
+has_lanes(const Match *m)
+{
+	return !size_is(m->kernel->extent[C], 1) && size_is(stride(m, X, C), 1) && size_is(stride(m, Y, C), 1);
+}
+
+static const Size *
+planes(const Match *m)
+{
+	return has_lanes(m) ? constant(m, 1) : m->kernel->extent[C];
+}
+
+static bool
+is_line(const Match *m)
+{
+	return (flags_of(m, ROW_prim_resize_source) & 7) == VZ_LINEAR && size_is(operand(m, X)->gather[0].limit, 1) &&
+	       size_is(m->kernel->extent[OH], 1);
+}
+
+/* The size as a number, or 0 if it is not constant. */
+static int64_t
+known(const Size *s)
+{
+	int64_t n;
+
+	return size_const(s, &n) ? n : 0;
+}
+
+static VzDim
+resize_dim(const Match *m, int i)
+{
+	const Ref *given = &let_of(m, ROW_prim_resize_scale, i)->arg[2];
+	const int64_t how = flags_of(m, ROW_prim_resize_source);
+
+	return (VzDim){ known(operand(m, X)->gather[i].limit), known(m->kernel->extent[OH + i]), how >> 3 & 1,
+			given->kind == REF_NUMBER ? given->number.u.f : 0 };
+}
+
+/* Bytes of scratch memory; 0 if they depend on sizes. */
+static int64_t
+weighed_scratch(const Match *m)
+{
+	const VzDim h = resize_dim(m, 0), w = resize_dim(m, 1);
+	const int64_t channels = has_lanes(m) ? known(m->kernel->extent[C]) : 1;
+
+	return !h.in || !h.out || !w.in || !w.out || !channels ? 0 :
+	       vs_resize((VzKind)(flags_of(m, ROW_prim_resize_source) & 7), &h, &w, channels);
+}
+
+static int64_t
+copy_scratch(const Match *m)
+{
+	return (known(m->kernel->extent[OH]) + known(m->kernel->extent[OW])) * 8;
+}
+
+static int64_t
+regions_scratch(const Match *m)
+{
+	const Gather *x = operand(m, X)->gather;
+
+	return vs_regions(known(x[1].limit), known(x[2].limit), known(m->kernel->extent[OW]),
+			  known(m->kernel->extent[C]));
+}
+
+/* Number of spatial dims of the grid, and its dim for depth, height or width (i: 0, 1, 2). -1 for an image's depth. */
+static int
+grid_dims(const Match *m)
+{
+	return operand(m, X)->ngather;
+}
+
+static int
+grid_dim(const Match *m, int i)
+{
+	return i - (3 - grid_dims(m));
+}
+
+static const Size *
+grid_in(const Match *m, int i)
+{
+	return grid_dim(m, i) < 0 ? constant(m, 1) : operand(m, X)->gather[grid_dim(m, i)].limit;
+}
+
+static const Size *
+grid_x(const Match *m, int i)
+{
+	return grid_dim(m, i) < 0 ? constant(m, 0) : operand(m, X)->gather[grid_dim(m, i)].stride;
+}
+
+static const Size *
+grid_out(const Match *m, int i)
+{
+	return grid_dim(m, i) < 0 ? constant(m, 1) : m->kernel->extent[2 + grid_dim(m, i)];
+}
+
+static const Size *
+grid_along(const Match *m, int name, int i)
+{
+	return grid_dim(m, i) < 0 ? constant(m, 0) : stride(m, name, 2 + grid_dim(m, i));
+}
+
+/* The step between the coordinates of a point: the first operand at another place than the grid's beginning has the
+ * second one. */
+static const Size *
+grid_step(const Match *m)
+{
+	const Size *least = NULL;
+
+	for (int i = 1; i < m->kernel->operand.n; i++) {
+		const Operand *o = &m->kernel->operand.at[i];
+
+		if (o->access == ACCESS_READ && !o->ngather && !size_is(o->offset, 0))
+			least = o->offset;
+	}
+	return least ? least : constant(m, 0);
+}
+
+/* The step between a region's numbers. */
+static const Size *
+region_step(const Match *m)
+{
+	return m->kernel->operand.at[m->operand[AT] + 1].offset;
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static const Size *
@@ -322,6 +513,24 @@ put_member(Match *m, const char *name, const Size *size)
 	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
 	kernel_put_size(m->kernel, size, true, &m->text);
 	buf_puts(&m->text, ",");
+	m->nmember++;
+}
+
+/* Writes a member that is a double: a number, or one whose bits are a symbol. */
+static void
+put_real(Match *m, const char *name, const Ref *r)
+{
+	enum { EACH = 8 };
+
+	RT_ASSERT(r->kind == REF_NUMBER || r->kind == REF_OPERAND);
+	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
+	if (r->kind == REF_NUMBER) {
+		buf_printf(&m->text, "%.17g,", r->number.u.f);
+	} else {
+		buf_puts(&m->text, "rt_double_of(");
+		kernel_put_size(m->kernel, m->kernel->operand.at[r->at].offset, false, &m->text);
+		buf_puts(&m->text, "),");
+	}
 	m->nmember++;
 }
 
@@ -349,27 +558,62 @@ put_member(Match *m, const char *name, const Size *size)
 #define ADDED_AT find_added(m)
 #define LIMIT operand(m, Y)->gather[0].limit
 #define POSITION_STRIDE operand(m, Y)->gather[0].stride
+#define COMPUTED(row, indices, axes) find_computed(m, ROW_##row, indices, axes)
+#define GRID_AXES(dims) (2 + (dims) * (m->kernel->nreduce ? 2 : 1))
+#define TYPED(dtype) has_dtype(m, dtype)
+#define BYTES(n) (rt_dtypes[operand(m, X)->dtype].bytes == n)
+#define LIMIT_AT(i) operand(m, X)->gather[i].limit
+#define STRIDE_AT(i) operand(m, X)->gather[i].stride
+#define HOW(row) flags_of(m, ROW_##row)
+#define FLAGGED(row) has_flags(m, ROW_##row)
+#define INT(row, i, arg_) int_size(m, &let_of(m, ROW_##row, i)->arg[arg_])
+#define ARGUMENT(row, i, arg_) &let_of(m, ROW_##row, i)->arg[arg_]
+#define LANES has_lanes(m)
+#define PLANES planes(m)
+#define RESIZE_KIND (HOW(prim_resize_source) & 7)
+#define RESIZE_ALIGN (HOW(prim_resize_source) >> 3 & 1)
+#define RESIZE_LINE is_line(m)
+#define GRID_DIMS grid_dims(m)
+#define GRID_MODE (HOW(prim_grid_source) & 3)
+#define GRID_PADDING (HOW(prim_grid_source) >> 2 & 3)
+#define GRID_ALIGN (HOW(prim_grid_source) >> 4 & 1)
+#define GRID_STEP grid_step(m)
+#define GRID_IN(i) grid_in(m, i)
+#define GRID_OUT(i) grid_out(m, i)
+#define GRID_X(i) grid_x(m, i)
+#define GRID_ALONG(x, i) grid_along(m, x, i)
+#define ROI_ALIGNED (HOW(prim_roi_side) & 1)
+#define REGION_STEP region_step(m)
 
 #define MEMBER(name, size) put_member(m, #name, size);
+#define REAL(name, ref) put_real(m, #name, ref);
 #define PASS(...) __VA_ARGS__
-#define MICRO(function, header, type, pattern, members, units, arguments) \
+#define NONE 0
+#define SCRATCH(function, bytes) bytes
+#define MICRO(function, header, type, pattern, members, units, scratch, arguments) \
 	static bool function##_fits(Match *m) { return pattern; } \
 	static void function##_put(Match *m) { members } \
-	static const Size *function##_units(const Match *m) { return units; }
+	static const Size *function##_units(const Match *m) { return units; } \
+	static int64_t function##_scratch(const Match *m) { return (void)m, scratch; }
 #include "micro.def"
 #undef MICRO
+#undef SCRATCH
 
 typedef struct MicroRow {
 	const char *name, *header, *type;
 	bool (*fits)(Match *);
 	void (*put_members)(Match *);
 	const Size *(*units)(const Match *);
+	int64_t (*scratch)(const Match *);
+	const char *room;        /* C function of the struct that returns the bytes of scratch memory; or null */
 	int pass[PASSED];        /* operands, as the function takes them; END behind the last */
 } MicroRow;
 
 static const MicroRow rows[] = {
-#define MICRO(function, header, type, pattern, members, units, ...) \
-	{ #function, header, #type, function##_fits, function##_put, function##_units, { __VA_ARGS__ } },
+#define SCRATCH(function, bytes) function
+#define MICRO(function, header, type, pattern, members, units, scratch, ...) \
+	{ #function, header, #type, function##_fits, function##_put, function##_units, function##_scratch, scratch, \
+	  { __VA_ARGS__ } },
 #include "micro.def"
 #undef MICRO
 };
@@ -407,6 +651,8 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	buf_puts(&p.text, m->text.at);
 	buf_puts(&p.text, "\n\t};\n\n");
 	buf_printf(&p.text, "\t%s(begin, end, &v", row->name);
+	if (row->room)
+		buf_printf(&p.text, ", rt_thread_scratch(%s(&v))", row->room);
 	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
 		buf_printf(&p.text, ", p[%d]", argument(m, row->pass[i]));
 	buf_puts(&p.text, ");\n}\n");
@@ -437,6 +683,7 @@ kernel_micro(const Kernel *k, int symbols, Micro *out)
 			continue;
 		*out = (Micro){ .name = row->name, .header = row->header, .units = row->units(&m) };
 		out->grain = grain_of(k, out->units);
+		out->scratch = row->scratch(&m);
 		out->text = call_text(&m, row, symbols);
 		return true;
 	}

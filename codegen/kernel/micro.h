@@ -8,7 +8,7 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	const char *name, *header;
 	const char *text;        /* body of static void NAME(void *arg, int64_t begin, int64_t end), in braces */
 	const Size *units;
-	int64_t     grain;
+	int64_t     grain, scratch;      /* scratch: bytes for a thread, if no size decides them */
 } Micro;
 
 /* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c. Returns

@@ -202,4 +202,72 @@ vz_row(VzWide *v, const VzShape *s, const VzTable *of, int64_t o, const float *x
 		vz_weigh(slots, v->row + c, all, run, y + c / s->channels * s->ystep);
 }
 
+/* ---- images ------------------------------------------------------------------------------------------------------ */
+
+/* Sizes of an interpolation of images (n, c, h, w) to (n, c, oh, ow). Strides are in elements. lanes: whether the
+ * channels of a pixel are contiguous in both tensors; else each is a plane. line: whether images have one row before
+ * and after. exact: nearest-exact, which samples at the centres of pixels. */
+typedef struct VzResize {
+	VzKind  kind;
+	int     lanes, line, exact;
+	int64_t align, c, h, w, oh, ow, xn, xc, xh, xw, yn, yc, yh, yw;
+	double  given_h, given_w;                /* scale factors of the call, or 0 */
+} VzResize;
+
+static inline int64_t
+vz_weighed_room(const VzResize *v)
+{
+	const VzDim down = { v->h, v->oh, v->align, v->given_h }, across = { v->w, v->ow, v->align, v->given_w };
+
+	return vs_resize(v->kind, &down, &across, v->lanes ? v->c : 1);
+}
+
+static inline int64_t
+vz_copy_room(const VzResize *v)
+{
+	return (v->oh + v->ow) * (int64_t)sizeof(int64_t);
+}
+
+/* Computes rows [begin, end) of the result. room: vz_weighed_room() bytes, or null. */
+VZ_INLINE void
+vz_weighed(int64_t begin, int64_t end, const VzResize *v, void *room, const float *x, float *y)
+{
+	const int64_t channels = v->lanes ? v->c : 1, planes = v->lanes ? 1 : v->c;
+	const VzDim down = { v->h, v->oh, v->align, v->given_h }, across = { v->w, v->ow, v->align, v->given_w };
+	const VzShape shape = { v->kind, v->ow, channels, v->xh, v->xw, v->yw };
+	char *at = room;
+	VzTable of[2];
+	VzWide wide = { 0 };
+
+	if (!room)
+		return;
+	of[0] = vz_table(v->kind, &down, &at);
+	of[1] = vz_table(v->kind, &across, &at);
+	if (!v->line)
+		wide = vz_slots(of[0].taps, at);
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t i = row % v->oh, c = row / v->oh % planes, n = row / v->oh / planes;
+		const float *from = x + n * v->xn + c * v->xc;
+		float *to = y + n * v->yn + c * v->yc + i * v->yh;
+
+		if (v->line)
+			vz_widen(&shape, &of[1], from, shape.ystep, to);
+		else
+			vz_row(&wide, &shape, of, i, from, to);
+	}
+}
+
+#define T uint8_t
+#define N(name) name##_1
+#include "vresize_loops.h"
+#define T uint16_t
+#define N(name) name##_2
+#include "vresize_loops.h"
+#define T float
+#define N(name) name##_4
+#include "vresize_loops.h"
+#define T double
+#define N(name) name##_8
+#include "vresize_loops.h"
+
 #endif

@@ -242,5 +242,13 @@ N(roi_align)(int64_t begin, int64_t end, const RoiBins *g, const T *x, const T *
 	return true;
 }
 
+/* The same in a generated kernel: sets *wrong at such a region. room: null if memory is exhausted. */
+static inline void
+N(roi_regions)(int64_t begin, int64_t end, const RoiBins *g, void *room, const T *x, const T *rois, T *y, int *wrong)
+{
+	if (room && !N(roi_align)(begin, end, g, x, rois, y, room))
+		*wrong = 1;
+}
+
 #undef T
 #undef N

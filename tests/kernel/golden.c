@@ -11,9 +11,9 @@
  *     --- tiles          (of a sum of products: CUDA in tiles)
  *     --- microkernel    (the call of a hand-written function, if a row of micro.def matches the kernel)
  *
- * With a line `# simplify` the kernel is simplified and scheduled first, and `--- kernel` shows it.  With `# block` it is
- * the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an operand is made) is
- * printed as lines, not as a function.  With `# symbols` the call passes their values, and sizes of them have names.
+ * With a line `# simplify` the kernel is simplified and scheduled first, and `--- kernel` shows it.  With `# block` it
+ * is the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an operand is made)
+ * is printed as lines, not as a function.  With `# symbols` the call passes their values, and sizes of them have names.
  * Kernels that a microkernel computes are printed as plain loops.  CUDA has no gathers, tables of addresses or serial
  * axes.  Every kernel is also printed as text, which must equal the text that was read.
  */

@@ -218,7 +218,8 @@ is_gather(const KernelReader *kr)
 	return kr->r.p[1] && strchr("xymnt", kr->r.p[1]);
 }
 
-/* Reads a product.  It is added to the stride of the axis, gather or position in it, or to the offset if it has none. */
+/* Reads a product.  It is added to the stride of the axis, gather or position in it, or to the offset if it has
+ * none. */
 static void
 read_part(KernelReader *kr, Operand *o, bool negative)
 {

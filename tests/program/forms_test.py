@@ -508,7 +508,9 @@ class Forms(Form):
                      "upsample_nearest2d(%s, None, [1.0, 2.1])"):
             for x in "x", "torch.permute(x, [0, 3, 1, 2])":
                 self.form(["return torch.%s" % what % x], ["x=float32[2x3x4x5]"])
-        self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=uint8[1x2x3x4]"])
+        for dtype in "uint8", "float16", "float64":
+            self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=%s[1x2x3x4]" % dtype])
+            self.form(["return torch.upsample_nearest2d(torch.permute(x, [0, 3, 1, 2]), [6, 12])"], ["x=%s[2x3..9x6x4]" % dtype])
         for name in "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa":
             for sizes in "[5, 9], False", "[7, 3], True", "[1, 1], True", "[3, 4], False", "[2, 17], False", "None, False, [1.5, 0.4]":
                 line = "return torch.%s(%%s, %s)" % (name, sizes)
