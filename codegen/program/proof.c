@@ -39,6 +39,7 @@ argument(Prover *p, const Pattern *from)
 	for (int i = 0; i < from->n; i++)
 		v->part[i] = argument(p, &from->part[i]);
 	v->kind = from->form == PATTERN_ANY ? SIZED_UNKNOWN : SIZED_PARTS;
+	v->value.tag = from->form == PATTERN_TUPLE ? RT_TUPLE : RT_LIST;
 	return v;
 }
 

@@ -104,7 +104,10 @@ void
 prove_fixed(Call *c)
 {
 	for (int i = 0; i < c->node->nout && call_orders_hold(c); i++)
-		c->out[i]->kind = SIZED_FIXED;
+		if (c->node->out[i]->type->kind == TYPE_FLOAT)
+			*c->out[i] = (Sized){ .kind = SIZED_VALUE, .value = { .tag = RT_DOUBLE } };
+		else
+			c->out[i]->kind = SIZED_FIXED;
 }
 
 /* An int as a tensor, whose value is known until it is written. */

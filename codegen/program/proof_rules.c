@@ -672,6 +672,21 @@ prove_in_place(Call *c)
 		c->out[0] = sized_of(c->prover, c->node->in[0]);
 }
 
+/* Does the node compute numbers of constants, without effects? */
+static bool
+is_of_constants(const Call *c)
+{
+	int64_t number;
+
+	for (int i = 0; i < c->node->nin; i++) {
+		const Sized *v = sized_of(c->prover, c->node->in[i]);
+
+		if (v->kind != SIZED_VALUE && !(v->kind == SIZED_NUMBER && size_const(v->number, &number)))
+			return false;
+	}
+	return c->node->op->rule == RULE_VALUE && c->node->op->effect == EFFECT_PURE;
+}
+
 void
 prove_node(Call *c)
 {
@@ -684,6 +699,8 @@ prove_node(Call *c)
 		prove_in_place(c);
 	else if (rules[op->sizes])
 		rules[op->sizes](c);
+	else if (is_of_constants(c))
+		prove_fixed(c);
 	known = c->node->nout && c->out[0]->kind != SIZED_UNKNOWN;
 	for (int i = 0; i < c->node->nin && !known; i++)
 		if (node_writes_input(c->node, i))

@@ -130,6 +130,8 @@ class Symbols(Test):
         self.assertEqual(self.build("(t: Tuple[Tensor, Optional[Tensor]]) -> Tuple[Optional[Tensor], Tensor]:\n    return t[1], torch.relu(t[0])",
                                     "t.0=3x4"), ["t: (Float(s0, s1), None)"])
         self.same("t.0=5x7", "dynamic")
+        self.build("(t: List[Tuple[Tensor, Tensor]]) -> Tensor:\n    a, b = t[0]\n    return torch.cat([a, b], 1) / math.sqrt(len(t))", "t.0.0=3x4 t.0.1=3x5")
+        self.assertIn("0 checked", call(["./program", "--info"], self.dir)[1].decode())
 
     def test_sizes_in_values(self):
         """Sizes in computations, as ints and as floats, and in splits of axes: all become kernels."""
