@@ -103,7 +103,7 @@ same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 	}
 	for (int i = 0; i < got->n; i++)
 		if (!rt_arrays_find(want, got->at[i].key)) {
-			buf_printf(why, "%s is more than the interpreter gives", got->at[i].key);
+			buf_printf(why, "the interpreter returns no %s", got->at[i].key);
 			return false;
 		}
 	return true;
@@ -153,13 +153,13 @@ bool
 answer_ends_same(const Run *got, const Answer *want, Buf *why)
 {
 	if (got->status && got->status != EXIT_INPUT)
-		buf_printf(why, "it ended with status %d: %s", got->status, last_line(got->said));
+		buf_printf(why, "the run ended with status %d: %s", got->status, last_line(got->said));
 	else if (got->status && !want->status)
-		buf_printf(why, "it raised, the interpreter did not: %s", last_line(got->said));
+		buf_printf(why, "the run raised, the interpreter did not: %s", last_line(got->said));
 	else if (!got->status && want->status)
-		buf_printf(why, "the interpreter raised, it did not: %s", want->error);
+		buf_printf(why, "the interpreter raised, the run did not: %s", want->error);
 	else if (got->status && !same_error(got->said, want))
-		buf_printf(why, "it raised '%s', the interpreter '%s: %s'", last_line(got->said),
+		buf_printf(why, "the run raised '%s', the interpreter '%s: %s'", last_line(got->said),
 			want->type ? want->type : "RuntimeError", want->error);
 	else
 		rt_close_text(got->printed, want->printed, why);

@@ -20,7 +20,7 @@ parsed(Cx *cx, const char *text, const char *what)
 	cJSON *o = cJSON_Parse(text);
 
 	if (!o)
-		fail_status(cx, EXIT_BUG, (Range){ 0 }, "the program's %s is no JSON", what);
+		fail_status(cx, EXIT_BUG, (Range){ 0 }, "the program's %s is not valid JSON", what);
 	return o;
 }
 
@@ -305,7 +305,7 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 {
 	char a[32], b[32], c[32];
 
-	fprintf(f, "\n%8s %8s %8s %6s %5s %8s %7s %6s %-8s kernel: what, form, line of the model\n", "least ms",
+	fprintf(f, "\n%8s %8s %8s %6s %5s %8s %7s %6s %-8s kernel: operators, form, line of the model\n", "least ms",
 		"median", "p90", "share", "turns", "GFLOP/s", "GB/s", "of max", "bound by");
 	for (int i = 0; i < t->n; i++) {
 		const KernelTimes *k = &t->at[i];
@@ -319,11 +319,12 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 	fprintf(f, "%8s %8.4f %8s %4.1f %%       launches, guards and dispatch: %d launches, %d guards; an empty "
 		"launch takes %.3g us\n", "", t->rest,
 		"", share(t, t->rest), t->launches, t->guards, m->launch_ns / 1e3);
-	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the "
-		"least time, from\nthe level of memory that holds a launch's bytes; -: not known, or it was unsteady\n",
+	fprintf(f, "from %d calls with a trace. of max: speed at the least time as a share of this machine's peak, for "
+		"the same\noperations per byte and the memory level that holds a launch's bytes; -: unknown or "
+		"unsteady\n",
 		t->calls);
 	if (!is_explained(t))
-		fprintf(f, "what kernels compute, and where in the model, is known to `kiln bench MODEL`, and of a "
+		fprintf(f, "operations, bytes and lines of kernels are printed by `kiln bench MODEL`, and for a "
 			"program that was built with --bench-code\n");
 }
 

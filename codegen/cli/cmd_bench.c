@@ -79,7 +79,7 @@ number_in(Bench *b, const char *json, const char *key)
 	const char *at = strstr(json, arena_printf(b->cli->cx->arena, "\"%s\":", key));
 
 	if (!at)
-		fail_status(b->cli->cx, EXIT_BUG, (Range){ 0 }, "%s: --bench did not say %s", b->program, key);
+		fail_status(b->cli->cx, EXIT_BUG, (Range){ 0 }, "%s: the output of --bench has no %s", b->program, key);
 	return strtod(strchr(at, ':') + 1, NULL);
 }
 
@@ -184,8 +184,9 @@ print_machine(const Machine *m)
 	printf("%-24s %10.4g GFLOP/s of float32, %.4g GB/s of reading", "this machine can do", m->flops / 1e9,
 	       m->bytes / 1e9);
 	if (!machine_is_steady(m))
-		printf("; unsteady: at another time %.0f %% and %.0f %% of that", m->flops_steady, m->bytes_steady);
-	printf("\n%-24s", "bytes come from");
+		printf("; unsteady: a second measurement gave %.0f %% and %.0f %% of it", m->flops_steady,
+		       m->bytes_steady);
+	printf("\n%-24s", "data is read from");
 	for (int i = 0; i < m->nlevel; i++) {
 		const MachineLevel *l = &m->level[i];
 
@@ -334,7 +335,7 @@ cmd_bench(Cli *cli)
 		usage_error(cli, "bench wants one model or program");
 	if (cli->against) {
 		if (!is_program(cli->cx, cli->against))
-			usage_error(cli, "--against wants a program: %s is none", cli->against);
+			usage_error(cli, "--against wants a program: %s is not one", cli->against);
 		cli->against = path_of(cli->cx, cli->against);
 	}
 	b.program = cli->args.at[0];

@@ -234,8 +234,8 @@ find_answers(Bisect *b)
 			fail_runtime(b->cli, b->rt);
 		b->want[i] = reference_answer(b->cli, b->model, b->reference, &in);
 		if (b->want[i].status == RT_LACKS)
-			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",
-				   b->want[i].error);
+			fail_lacks(b->cli->cx, (Range){ 0 },
+				   "the interpreter cannot compute the result to compare with: %s", b->want[i].error);
 		written_restore(b->written);
 		rt_arrays_free(&in);
 	}
@@ -366,7 +366,7 @@ report_change(Bisect *b, Options o, const char *pass)
 	if (change)
 		printf("change: %d of %d\n", change, most);
 	else
-		printf("change: one that is not counted: %s=0 is wrong, too\n", pass);
+		printf("change: one that has no number: with %s=0 the result is wrong, too\n", pass);
 	if (said)
 		printf("%s%s", said, said[strlen(said) - 1] == '\n' ? "" : "\n");
 	print_command(b, "wrong", words(b, &o));

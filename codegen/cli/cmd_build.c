@@ -41,7 +41,8 @@ name_of(Cli *cli, const char *emit)
 	name = cli->name ? cli->name : arena_strndup(cli->cx->arena, base, (int64_t)strcspn(base, "."));
 	if (!name[0] || name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
 	    (name[0] >= '0' && name[0] <= '9') || is_c_word(name) || !strcmp(name, "rt"))
-		usage_error(cli, "'%s' is no name for functions in C, or the runtime's own: --name says another", name);
+		usage_error(cli, "'%s' is not a name for functions in C, or the runtime uses it; choose another with "
+			    "--name", name);
 	return name;
 }
 
@@ -50,7 +51,7 @@ static void
 check_stdout(Cli *cli, const BuildOptions *o)
 {
 	if (rt_is_stdout(o->out) && (is_library(o->emit) || !strcmp(o->emit, "cuda") || o->weights_file))
-		usage_error(cli, "-o %s: standard output takes one file, and --%s %s makes several", o->out,
+		usage_error(cli, "-o %s: standard output holds one file, but --%s %s makes several", o->out,
 			    o->weights_file ? "weights" : "emit", o->weights_file ? "file" : o->emit);
 }
 
@@ -119,7 +120,8 @@ levels_of(Cli *cli, BuildOptions *o)
 	char *copy, *state = NULL;
 
 	if (portable && !list && cli->cpu)
-		usage_error(cli, "--cpu portable: nothing is known of the processors of %s", target_triple(o->target));
+		usage_error(cli, "--cpu portable: Kiln has no list of processors for %s; use --cpu NAME",
+			    target_triple(o->target));
 	o->cpu = list;
 	if (!list || !strchr(list, ','))
 		return;
@@ -127,11 +129,11 @@ levels_of(Cli *cli, BuildOptions *o)
 	for (char *name = strtok_r(copy, ",", &state); name; name = strtok_r(NULL, ",", &state))
 		vec_push(cli->cx->arena, &o->levels, name);
 	if (o->levels.n < 1 || o->levels.n > (int)(sizeof o->level_floats / sizeof *o->level_floats))
-		usage_error(cli, "--cpu wants one to eight names, the least processor first");
+		usage_error(cli, "--cpu wants one to eight names, the lowest processor first");
 	if (cli->march || cli->mcpu || o->bare)
-		usage_error(cli, "--cpu with several names goes with no --march, --mcpu, --no-generic");
+		usage_error(cli, "--cpu with several names cannot be combined with --march, --mcpu or --no-generic");
 	if (cli->cc && !strcmp(cli->cc, "tcc"))
-		usage_error(cli, "--cpu with several names wants a compiler that knows them, and not tcc");
+		usage_error(cli, "--cpu with several names wants gcc or clang, not tcc");
 	o->cpu = NULL;
 }
 
@@ -142,16 +144,16 @@ bare_options(Cli *cli, BuildOptions *o)
 	if (o->bare)
 		o->state = cli->state = new(cli->cx->arena, BareState, 1);
 	if (o->bare && !is_library(o->emit) && (strcmp(o->emit, "exe") || target_is_bare(o->target)))
-		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe where there is "
-			    "a system");
+		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared, and with exe if the target "
+			    "has an operating system");
 	if (o->bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
-		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
+		usage_error(cli, "--no-generic cannot be combined with --weights, --grad, --gpu or --op");
 	o->max_ram = bytes_of(cli, "max-ram", cli->max_ram);
 	o->max_flash = bytes_of(cli, "max-flash", cli->max_flash);
 	if ((o->max_ram || o->max_flash) && (!o->bare || !o->name))
 		usage_error(cli, "--max-ram and --max-flash go with --no-generic and --emit c, obj, static or shared");
 	if (o->max_flash && o->cc && !strcmp(o->cc, "tcc"))
-		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not "
+		usage_error(cli, "--max-flash wants a compiler for the target, which reports the size of code, and not "
 			    "tcc");
 }
 
@@ -161,8 +163,8 @@ static void
 tune_options(Cli *cli, const BuildOptions *o)
 {
 	if (cli->tune && (o->target != target_host() || o->levels.n || o->bare))
-		usage_error(cli, "--tune measures programs for this machine: it goes with no --target, no list of "
-			    "processors and no --no-generic, which take what it found: --tuning");
+		usage_error(cli, "--tune measures programs for this machine. With --target, a list of processors or "
+			    "--no-generic use the file that an earlier --tune wrote: --tuning F.json");
 }
 
 BuildOptions
@@ -201,7 +203,7 @@ build_options(Cli *cli)
 	o.max_specializations = cli->specializations ?
 		(int)cli_number(cli, "max-specializations", cli->specializations, 0, 64) : 4;
 	if (!o.max_specializations && (o.bare || o.gpu))
-		usage_error(cli, "--max-specializations 0 leaves nothing of %s",
+		usage_error(cli, "--max-specializations 0 leaves no code for %s",
 			    o.bare ? "--no-generic" : "the GPU's code");
 	return o;
 }
@@ -222,7 +224,7 @@ specialize_first(Cli *cli, Model *m, const BuildOptions *o, EmitMethod *e)
 	if (!made.without_input)
 		return;
 	if (o->gpu || o->bare)
-		usage_error(cli, "%s%s wants an input, whose sizes the kernels are for: -i IN.npz",
+		usage_error(cli, "%s%s wants an input for the sizes of its kernels: -i IN.npz",
 			    o->bare ? "--no-generic" : cli->gpu ? "--gpu" : "--emit ",
 			    o->bare || cli->gpu ? "" : o->emit);
 	e->generic = "built without an input (kiln build -i)";
@@ -275,7 +277,7 @@ load_methods(Cli *cli, const char *path, const BuildOptions *o, Methods *methods
 		usage_error(cli, "--method wants names");
 	m = model_load(cli, path);
 	if (m->module->training)
-		warning("%s was saved in training mode: --eval leaves it", path);
+		warning("%s was saved in training mode; --eval switches it off", path);
 	vec_push(cx->arena, &fn, m->fn);
 	vec_push(cx->arena, &method, cli->method);
 	if (is_graph_text(path) && *state)
@@ -303,8 +305,8 @@ report_tuning(Cli *cli, const BuildOptions *o)
 		const Tuned *c = &o->tuning->at.at[i];
 
 		if (c->taken)
-			fprintf(stderr, "kiln: %s: %s and not %s: %.3g of the time\n", c->kernel, c->ways.at[c->taken],
-				c->ways.at[0], c->ratio);
+			fprintf(stderr, "kiln: %s: form %s instead of %s: %.3g of the time\n", c->kernel,
+				c->ways.at[c->taken], c->ways.at[0], c->ratio);
 	}
 	if (cli->tune && cli->tuning)
 		tuning_write(cli, o);

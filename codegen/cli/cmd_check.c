@@ -188,10 +188,10 @@ is_ill_conditioned(Check *c, RtCx *rt, int i, const Run *got, Buf *why)
 	a = double_in(c, &in, 0);
 	is = judge_within_bound(c->cli, rt, &j, &got->result, &a);
 	if (a.decision.name)
-		buf_printf(why, "; in double %s decides otherwise, margin %.2g (--double says where)", a.decision.name,
-			a.decision.margin);
+		buf_printf(why, "; in double %s decides otherwise, by a margin of %.2g (--double prints where)",
+			a.decision.name, a.decision.margin);
 	else if (j.answer[WHO_PROGRAM])
-		buf_printf(why, "; interpreter and program are %.2g and %.2g off the result in double",
+		buf_printf(why, "; errors against double: interpreter %.2g, program %.2g",
 			j.worst[WHO_INTERPRETER], j.worst[WHO_PROGRAM]);
 	if (is) {
 		judge_report(c->cli, &j, &a, &more);
@@ -272,7 +272,7 @@ cmd_check(Cli *cli)
 	if (cli->references.n && !cli->in_double)
 		usage_error(cli, "--reference goes with --double");
 	if (cli->references.n && cli->references.n != (input_count(cli) ? input_count(cli) : 1))
-		usage_error(cli, "--reference: one for each -i");
+		usage_error(cli, "--reference wants one file for each -i");
 	c.model = model_load(cli, cli->args.at[0]);
 	c.reference = reference_code(cli->cx, c.model->fn, c.model->module->self);
 	c.written = written_constants(cli->cx, c.model->fn, c.model->fn->graph);

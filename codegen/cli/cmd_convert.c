@@ -32,7 +32,7 @@ cmd_convert(Cli *cli)
 	int status;
 
 	if (cli->args.n != 2)
-		usage_error(cli, "convert wants what torch.save wrote, and the .npz to write");
+		usage_error(cli, "convert wants a file that torch.save wrote, and the .npz to write");
 	v = archive_load_data(cli->cx, cli->args.at[0]);
 	if (v.tag == RT_DICT && has_names(v.u.dict))
 		status = add_entries(rt, out, v.u.dict);

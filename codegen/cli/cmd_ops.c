@@ -316,7 +316,7 @@ cmd_ops(Cli *cli)
 	if (s.broken && !s.nlacking)
 		fprintf(stderr, "%s\n", s.broken);
 	if (s.nraising)
-		fprintf(stderr, "kiln: %d operator%s of sparse tensors, which Kiln does not have: calls raise\n",
+		fprintf(stderr, "kiln: %d operator%s of sparse tensors, which Kiln lacks: calls raise\n",
 			s.nraising, s.nraising == 1 ? "" : "s");
 	return s.nlacking || s.nraising ? EXIT_LACKS : s.broken ? EXIT_INPUT : EXIT_OK;
 }

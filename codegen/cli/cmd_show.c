@@ -110,11 +110,11 @@ cmd_show(Cli *cli)
 	if (cli->args.n != 1)
 		usage_error(cli, "show wants one model");
 	if (strcmp(as, "ir") && strcmp(as, "python") && strcmp(as, "code") && strcmp(as, "dot"))
-		usage_error(cli, "show has no form '%s': ir, python, code, dot", as);
+		usage_error(cli, "--as wants ir, python, code or dot, not '%s'", as);
 	m = model_load(cli, cli->args.at[0]);
 	g = strcmp(stage, "kernels") ? graph_at(cli, m, stage) : NULL;
 	if (!g && (cli->as || cli->reread))
-		usage_error(cli, "stage kernels has one form, its own");
+		usage_error(cli, "--as and --reread do not apply to --stage kernels");
 	if (!g) {
 		show_kernels(cli, m, &out);
 	} else if (!strcmp(as, "ir")) {

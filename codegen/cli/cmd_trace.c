@@ -72,7 +72,7 @@ reasons(Cx *cx, int on)
 {
 	static const struct { int on; const char *name; } names[] = {
 		{ ON_DATA, "data" }, { ON_RANDOM, "random numbers" }, { ON_STATE, "state that a call changes" },
-		{ ON_NUMBERS, "arguments that are no tensors" }, { ON_SIZES, "sizes that follow from data" },
+		{ ON_NUMBERS, "arguments that are not tensors" }, { ON_SIZES, "sizes that depend on data" },
 	};
 	Buf b = { 0 };
 
@@ -96,8 +96,8 @@ say_choices(Trace *t)
 
 		if (c->on)
 			say(t, c->on == ON_NUMBERS ? "note" : "warning", input_name(t->cli, 0), c->at,
-			    arena_printf(t->cli->cx->arena, "this %s depends on %s; the trace has the way that it went",
-					 subject(c), reasons(t->cli->cx, c->on)));
+			    arena_printf(t->cli->cx->arena, "this %s depends on %s; the trace keeps only the path of "
+					 "this run", subject(c), reasons(t->cli->cx, c->on)));
 	}
 }
 
@@ -159,7 +159,7 @@ say_other_way(Trace *t, const char *path, const Way *way)
 		i++;
 	if (i < there.n && i < t->choices.n)
 		say(t, "warning", path, t->choices.at[i].at,
-		    arena_printf(t->cli->cx->arena, "this %s goes another way on %s: the trace does not hold there",
+		    arena_printf(t->cli->cx->arena, "this %s takes another path on %s, which the trace does not have",
 				 subject(&t->choices.at[i]), path));
 }
 
@@ -191,8 +191,8 @@ check_answers(Trace *t, Function *traced, Answer *want)
 
 		if (!answer_equal(model_context(t->cli), &got, &want[i], &why))
 			say(t, "warning", path->at[i], (Range){ 0 },
-			    arena_printf(t->cli->cx->arena, "%s: the trace answers otherwise: %s", path->at[i],
-					 why.at));
+			    arena_printf(t->cli->cx->arena, "%s: the trace's result differs from the model's: %s",
+					 path->at[i], why.at));
 		buf_free(&why);
 		answer_free(&want[i]);
 		answer_free(&got);

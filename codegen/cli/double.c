@@ -15,7 +15,7 @@
  *
  * A different tensor counts only once an operator reads it, or when it is a result, because indices that come with a
  * maximum are often unused. A second run, up to the operator that made the tensor, finds its line. Masks within the
- * body of an operator are no decisions: prelu is continuous at zero, however it is written. */
+ * body of an operator are not decisions: prelu is continuous at zero, however it is written. */
 #include "cli.h"
 
 #include <math.h>

@@ -27,7 +27,8 @@ dtype_named(Cli *cli, const char *spec, const char *at, int n)
 		if ((int)strlen(rt_dtypes[d].torch) == n && !memcmp(rt_dtypes[d].torch, at, (size_t)n) &&
 		    !strchr("Q?", rt_dtypes[d].category))
 			return (RtDtype)d;
-	usage_error(cli, "%s: no dtype '%.*s': float32, float16, bfloat16, int64, bool ...", spec, n, at);
+	usage_error(cli, "%s: unknown dtype '%.*s'; dtypes are float32, float16, bfloat16, int64, bool ...", spec, n,
+		    at);
 }
 
 static int64_t
@@ -37,7 +38,7 @@ size_at(Cli *cli, const char *spec, const char **at)
 	const long long n = strtoll(*at, &end, 10);
 
 	if (end == *at || n < 0 || n > INT32_MAX)
-		usage_error(cli, "%s: sizes are wanted as in x=float32[1x3x224x224] or x=float32[1..8x10]", spec);
+		usage_error(cli, "%s: sizes are missing, as in x=float32[1x3x224x224] or x=float32[1..8x10]", spec);
 	*at = end;
 	return n;
 }
@@ -52,18 +53,18 @@ parse_random(Cli *cli, const char *spec)
 	r.dtype = dtype_named(cli, spec, equal + 1, (int)(open - equal - 1));
 	while (*at != ']') {
 		if (r.ndim == RT_MAX_RANK || (r.ndim && *at++ != 'x'))
-			usage_error(cli, "%s: sizes are wanted, with x between them", spec);
+			usage_error(cli, "%s: expected numbers with x between them as sizes", spec);
 		r.dims[0][r.ndim] = r.dims[1][r.ndim] = size_at(cli, spec, &at);
 		if (!strncmp(at, "..", 2)) {
 			at += 2;
 			r.dims[1][r.ndim] = size_at(cli, spec, &at);
 			if (r.dims[1][r.ndim] < r.dims[0][r.ndim])
-				usage_error(cli, "%s: a range goes from the least size to the largest", spec);
+				usage_error(cli, "%s: the first size of a range must be the smaller one", spec);
 		}
 		r.ndim++;
 	}
 	if (at[1])
-		usage_error(cli, "%s: nothing is wanted behind the ]", spec);
+		usage_error(cli, "%s: unexpected text after the ]", spec);
 	return r;
 }
 

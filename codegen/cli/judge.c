@@ -107,8 +107,8 @@ judge(const Cli *cli, RtCx *rt, Judgement *j, const RtArray *exact)
 		if (!j->answer[who] || (is_empty_list(a) && is_empty_list(own)))
 			continue;
 		if (!is_alike(a, own))
-			buf_printf(&j->why, "%s is missing in the %s's, or has another dtype or shape", exact->key,
-				who_names[who]);
+			buf_printf(&j->why, "%s is missing in the result of the %s, or has another dtype or shape",
+				exact->key, who_names[who]);
 		else if (floating)
 			error[who] = error_of(rt, a->tensor, exact->tensor);
 		else
@@ -123,7 +123,7 @@ judge_results(const Cli *cli, RtCx *rt, Judgement *j, const RtArrays *exact)
 {
 	for (int who = 0; who < NWHO && !j->why.n; who++)
 		if (j->answer[who] && j->answer[who]->n != exact->n)
-			buf_printf(&j->why, "the %s's has %d results, and not %d", who_names[who], j->answer[who]->n,
+			buf_printf(&j->why, "the %s has %d results instead of %d", who_names[who], j->answer[who]->n,
 				exact->n);
 	for (int i = 0; i < exact->n && !j->why.n; i++)
 		judge(cli, rt, j, &exact->at[i]);

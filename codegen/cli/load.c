@@ -67,7 +67,7 @@ model_load(Cli *cli, const char *path)
 		cx_rt(cx)->engine = engine_named(cli);
 	function_graph(cx, m->fn);
 	if (cli->no_grad && cli->grad)
-		usage_error(cli, "--no-grad goes without --grad");
+		usage_error(cli, "--no-grad cannot be combined with --grad");
 	if (cli->loss && !cli->grad)
 		usage_error(cli, "--loss goes with --grad");
 	if (cli->grad)

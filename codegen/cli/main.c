@@ -15,20 +15,22 @@ typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); int 
 static const Command commands[] = {
 	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build, 0},
 	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...",
-	 "interpret a model; several inputs: calls of one instance, in turn", cmd_run, 0},
-	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench, 0},
+	 "interpret a model; call the same instance with each input in turn", cmd_run, 0},
+	{"bench", "MODEL|PROGRAM [-i IN.npz]",
+	 "measure a model or program, and compare it with the machine's peak", cmd_bench, 0},
 	{"check", "MODEL [PROGRAM] [-i IN.npz]...",
-	 "a program against the interpreter; how far both are off the same in double", cmd_check, 0},
-	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect, 0},
-	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile, 0},
-	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info, 0},
-	{"ops", "[MODEL]", "operators that Kiln has; with MODEL: all that it needs", cmd_ops, 0},
-	{"save", "MODEL -o OUT.pt", "as an archive again: changed parameters, optimized graphs", cmd_save, 0},
-	{"trace", "MODEL -i IN.npz -o OUT.pt", "what a run executes, without its branches and loops, as an archive",
+	 "compare a program with the interpreter, and both with double precision", cmd_check, 0},
+	{"bisect", "MODEL [-i IN.npz]...", "find the pass, and its change, that makes a result wrong", cmd_bisect, 0},
+	{"profile", "MODEL -i IN.npz... -o F.prof", "run a model and write its profile, which kiln build reads",
+	 cmd_profile, 0},
+	{"info", "MODEL", "list methods, arguments and their npz keys, parameters, extra files", cmd_info, 0},
+	{"ops", "[MODEL]", "list Kiln's operators, or those that MODEL needs", cmd_ops, 0},
+	{"save", "MODEL -o OUT.pt", "write the model as an archive, with new parameters or optimized", cmd_save, 0},
+	{"trace", "MODEL -i IN.npz -o OUT.pt", "write the operators that a run executes, without branches and loops",
 	 cmd_trace, 0},
-	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert, 1},
+	{"convert", "IN.pt OUT.npz", "convert tensors that torch.save wrote to .npz", cmd_convert, 1},
 	{"show", "MODEL", "print the graph of a method", cmd_show, 0},
-	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets, 0},
+	{"targets", "", "list the targets, and the packages that are missing for them", cmd_targets, 0},
 };
 
 /* OPTION_MAYBE has an optional text behind =; the text is "" if it is absent. READ or WRITTEN is added to TEXT or TEXTS
@@ -51,150 +53,157 @@ typedef struct Option {
 static const Option options[] = {
 	GROUP("Inputs and results"),
 	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bench run build show check profile trace ",
-	 "arrays whose names are the arguments'; -: standard input; or random ones:"},
+	 "arrays named like the arguments; -: standard input. For random arrays:"},
 	{"input", 'i', "FILE.npz", OPTION_TEXTS | READ, PLACE(inputs), " bisect ",
-	 "arrays whose names are the arguments'; -: standard input"},
+	 "arrays named like the arguments; -: standard input"},
 	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile trace ",
-	 "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
+	 "random array, such as x=float32[1..8x3]; a range makes two inputs, smallest and largest"},
 	{"profile", 0, "F.prof", OPTION_TEXTS | READ, PLACE(profiles), " build bench show profile ",
-	 "what kiln profile wrote; several are merged"},
+	 "profile that kiln profile wrote; several are merged"},
 	{"output", 'o', "FILE.npz", OPTION_TEXTS | WRITTEN, PLACE(outs), " run ",
-	 "where results go, the first one of the first input; without: printed; -: to standard\n"
-	 "                               output, and what the model prints goes to standard error"},
+	 "results of the first input, then of the second, and so on; without it they are\n"
+	 "                               printed; -: standard output, and the model prints to standard error"},
 	{"output", 'o', "FILE", OPTION_TEXT | WRITTEN, PLACE(out), " build profile save trace ",
-	 "where it goes; -: to standard output"},
+	 "file to write; -: standard output"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check targets trace ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " bench ",
-	 "the results as JSON; -: to standard output"},
+	 "also write the results as JSON; -: to standard output"},
 	{"json", 0, "FILE", OPTION_TEXT | WRITTEN, PLACE(json), " build ",
-	 "what it would print as JSON; -: to standard output"},
-	{"grad-out", 0, "FILE.npz", OPTION_TEXT | WRITTEN, PLACE(grad_out), " run ", "where the gradients go"},
+	 "write the report to this file as JSON instead of printing it; -: to standard output"},
+	{"grad-out", 0, "FILE.npz", OPTION_TEXT | WRITTEN, PLACE(grad_out), " run ", "file for the gradients"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT | READ, PLACE(grad_in), " run ",
-	 "gradients of the results; without: ones"},
+	 "gradients of the results; the default is ones"},
 	{"params", 0, "NEW.npz", OPTION_TEXT | READ, PLACE(params), " save ",
-	 "tensors that take the place of those of that name (kiln info)"},
+	 "new values for the model's tensors, by the names of kiln info"},
 	{"reference", 0, "OUT.npz", OPTION_TEXTS | READ, PLACE(references), " check ",
-	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
+	 "with --double: recorded results, one file for each -i, instead of the interpreter's"},
 	{"check", 0, "IN2.npz", OPTION_TEXTS | READ, PLACE(checks), " trace ",
-	 "runs model and trace on this, too, and warns where the trace does not hold"},
+	 "also run model and trace on this input, and warn where they differ"},
 	{"keep", 0, "NAME", OPTION_TEXTS, PLACE(keep), " trace ",
-	 "calls of this function or method, or of a class's methods, stay as they are"},
+	 "keep calls of this function or method, or of a class's methods, as calls"},
 	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
-	 "the errors of the results against an interpreter whose floats are all float64, over\n"
-	 "                               the largest element: at most 5e-6, or 3 times the interpreter's;\n"
-	 "                               without it they decide where program and interpreter differ"},
+	 "print errors against an interpreter that computes in float64, relative to the\n"
+	 "                               largest element; the bound is 5e-6 or 3 times the interpreter's error;\n"
+	 "                               without this option they decide only where program and interpreter differ"},
 	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
-	 "inputs that programs are built for; on the others they only run (all)"},
+	 "number of inputs to build programs for; they also run on the others (all)"},
 	GROUP("The model"),
-	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ",
+	 "methods to save instead of forward (-O1 to -O3)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
-	 "these instead of forward; inputs are the first one's"},
+	 "methods to build instead of forward; -i is for the first"},
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile trace ",
-	 "instead of forward"},
+	 "method to use instead of forward"},
 	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save trace ",
 	 "leave training mode"},
 	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile trace ",
-	 "of the random numbers"},
+	 "seed of the random numbers"},
 	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile trace ",
 	 "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"engine", 0, "NAME", OPTION_TEXT, PLACE(engine), " bisect bench run build show check profile trace ",
 	 "PyTorch's quantized engine: x86 (the default; also fbgemm, onednn), qnnpack"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
-	 "gradients by all parameters, or by these and arguments"},
+	 "compute gradients for all parameters, or for these parameters and arguments"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
-	 "with --grad: of cross_entropy, nll, mse, l1, bce, bce_with_logits (result, target)"},
+	 "loss to differentiate with --grad, of the result and the argument target:\n"
+	 "                               cross_entropy, nll, mse, l1, bce, bce_with_logits"},
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile trace ",
-	 "of each run of the interpreter"},
+	 "time limit for each run of the interpreter"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile trace ",
-	 "how many (1); 0: one per core"},
+	 "number of threads (1); 0: one per core"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
-	 "how many (1), when the program is not told; 0: one per core"},
+	 "default number of threads of the program (1); 0: one per core"},
 	GROUP("What is built"),
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
 	 "exe, shared, static, obj (libraries, with NAME.h beside them), c, cuda (folders), ptx"},
-	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ", "of a library's header and functions (OUT)"},
-	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
+	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ",
+	 "name of a library's header and prefix of its functions (OUT)"},
+	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ",
+	 "link statically: the program needs no shared libraries"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
-	 "embed (in the program), file (beside it: OUT.weights)"},
+	 "embed (in the program, the default) or file (beside it: OUT.weights)"},
 	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
-	 "of weights that are larger, where they are faster (Winograd): made (when the program\n"
-	 "                               is opened), fast (they are in the program), small (none)"},
+	 "larger forms of weights for faster kernels (Winograd): made (computed when the\n"
+	 "                               program is opened), fast (stored in the program), small (not used)"},
 	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ",
-	 "nothing for other sizes than those of the inputs: they run the generic code"},
+	 "no code for sizes other than the inputs': they run in generic code"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
-	 "most specialized graphs (4)"},
+	 "largest number of specialized graphs (4)"},
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
-	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
-	 "                               of emit exe: a program of them, which reads and writes .npz"},
+	 "plain C functions for the inputs' sizes only, without a runtime or heap; with\n"
+	 "                               emit exe also a main() that reads and writes .npz"},
 	{"max-ram", 0, "BYTES", OPTION_TEXT, PLACE(max_ram), " build ",
-	 "with --no-generic: an instance has no more memory (64K, 1M); else it says\n"
-	 "                               which tensors are alive when most is needed"},
+	 "with --no-generic: limit of an instance's memory (64K, 1M); if it is exceeded,\n"
+	 "                               the message lists the tensors that are live at the peak"},
 	{"max-flash", 0, "BYTES", OPTION_TEXT, PLACE(max_flash), " build ",
-	 "with --no-generic: code and constants are no more; where they would be, code is\n"
-	 "                               compiled for size, and else it says what they are"},
+	 "with --no-generic: limit of code and constants; if it is exceeded, code is compiled\n"
+	 "                               for size; if it still is, the message lists the contents of flash"},
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
-	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
-	 "                               compares with it (larger, and state is all of the model's)"},
+	 "add the graph as it was read, before any pass, for the program's --selfcheck to\n"
+	 "                               compare with (larger, and the program keeps all state of the model)"},
 	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
-	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
+	 "add each launch's operations, bytes and line of the model, for kiln bench (larger)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
 	{"debug", 0, 0, OPTION_FLAG, PLACE(debug), " build ",
-	 "keeps the names of functions, for debuggers and profilers: else they are stripped"},
+	 "keep the names of functions, for debuggers and profilers; otherwise they are stripped"},
 	GROUP("Machine and compiler"),
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build show ",
-	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
-	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
-	 "                               portable (x86-64, aarch64): x86-64-v2,x86-64-v3,x86-64-v4, and with kernels\n"
-	 "                               of 8 bits icelake-server; generic,neoverse-n1: the default, but for what is\n"
-	 "                               tuned, for tcc and plain functions, which is native"},
-	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build show ", "another machine: kiln targets lists them"},
+	 "lowest processor that the program runs on: native, x86-64-v3, cortex-a53 ...;\n"
+	 "                               several names, the lowest first: kernels for each, chosen at start;\n"
+	 "                               portable: on x86-64 x86-64-v2,x86-64-v3,x86-64-v4, with icelake-server for\n"
+	 "                               8-bit kernels; on aarch64 generic,neoverse-n1. The default is portable, but\n"
+	 "                               native for tuned programs, the compiler tcc and plain functions"},
+	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build show ",
+	 "machine to build for; kiln targets lists them"},
 	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ",
-	 "where the target's C library is, for the compiler"},
+	 "folder of the target's C library, for the compiler"},
 	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build show ",
-	 "the compiler's -march, whatever --cpu says"},
-	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ", "its -mcpu (x86: -mtune), likewise"},
+	 "the compiler's -march, instead of the one that --cpu implies"},
+	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build show ",
+	 "the compiler's -mcpu (x86: -mtune), likewise"},
 	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build show ",
 	 "gcc, clang, tcc (inside Kiln), or a path"},
-	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
+	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "also compile for these GPUs, as in sm_80,sm_90,ptx"},
 	{"against", 0, "PROGRAM", OPTION_TEXT | READ, PLACE(against), " bench ",
-	 "how it compares with another: runs of both in turn, and their ratio"},
+	 "run this program, too, in turn with the first, and print the ratio of times"},
 	{"runner", 0, "COMMAND", OPTION_TEXT, PLACE(runner), " bench check ",
-	 "what runs the program: 'qemu-aarch64 -L /usr/aarch64-linux-gnu' (kiln targets)"},
+	 "command that runs the program, as in 'qemu-aarch64 -L /usr/aarch64-linux-gnu'"},
 	GROUP("Speed"),
-	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ",
+	 "level of optimization, 0 to 3 (2)"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
-	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
+	 "0: unchanged code (the default); 1 to 3: optimized, with constants folded"},
 	{"tune", 0, "[=SECONDS]", OPTION_MAYBE, PLACE(tune), " build ",
-	 "measures here, for so long (60), how else kernels may be computed, and takes what is faster"},
+	 "measure other forms of kernels on this machine for SECONDS (60), and use faster ones"},
 	{"tuning", 0, "F.json", OPTION_TEXT | READ | WRITTEN, PLACE(tuning), " build show ",
-	 "what --tune has found: with --tune written, else taken without measuring"},
-	GROUP("Operators of yours"),
+	 "choices of --tune: written with --tune, otherwise read and used without measuring"},
+	GROUP("Your own operators"),
 	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
 	 " bisect bench run build show check profile save info ops trace ",
-	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
+	 "schema of an operator of your own: 'my::f(Tensor a, int c) -> Tensor'"},
 	{"op", 0, "FILE.c", OPTION_TEXTS | READ, PLACE(ops),
 	 " bisect bench run build show check profile save info ops trace ",
-	 "C with its function, here my_f; includes kiln.h"},
+	 "C file with the operator's function, here my_f; it includes kiln.h"},
 	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
 	 " bisect bench run build show check profile save info ops trace ",
-	 "or TorchScript instead of C: 'my::f=return a * c'"},
+	 "the operator's body in TorchScript instead of C: 'my::f=return a * c'"},
 	GROUP("Graphs, passes and messages"),
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ",
-	 "frontend, prepared, specialized, optimized, kernels, or a pass: after it"},
-	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
+	 "graph to show: frontend, prepared, specialized, optimized, kernels, or after a pass"},
+	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "form of the text: ir, python, code, dot"},
 	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
 	 "read the text back and print it again: a difference is an error"},
 	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ",
-	 "the graph after that pass; 2: each change, too; all"},
+	 "print the graph after this pass (or all); with :2 after each change"},
 	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ",
-	 "no more than N changes; known, kernels: inferred results, kernels"},
+	 "let a pass make at most N changes; known: inferred results; kernels: kernels"},
 	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show profile save ",
-	 "these passes instead of the pipeline"},
+	 "run these passes instead of the pipeline"},
 	{"no-pass", 0, "PASS,...", OPTION_TEXT, PLACE(without), " run build show profile save ",
-	 "all passes but these"},
-	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show profile save ", "nothing after that pass"},
-	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "say what is done"},
-	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "say how long each part took"},
+	 "run all passes except these"},
+	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show profile save ", "stop after this pass"},
+	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "print each step"},
+	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "print the time of each part"},
 };
 #undef GROUP
 
@@ -252,9 +261,9 @@ help_passes(const char *command)
 	printf("\npasses:");
 	for (i = 0; (name = pass_name(i)); i++)
 		printf(" %s", name);
-	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L (alias: who may be "
-	       "whose memory);\n"
-		"KILN_TYPE_VERBOSITY=0 to 3 is how much dumps say of tensors.\n");
+	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... have the effect of -d and -L (alias prints which "
+	       "values may share memory);\n"
+		"KILN_TYPE_VERBOSITY=0 to 3 sets how much dumps print of a tensor's type.\n");
 }
 
 static void
@@ -266,8 +275,8 @@ help(const char *command)
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
 		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source "
-		       "(model.py), or the text of a graph (graph.ir).  kiln help COMMAND names the options of a "
-		       "command, kiln --version (-V) this version.\n");
+		       "(model.py), or the text of a graph (graph.ir).  kiln help COMMAND lists the options of a "
+		       "command, kiln --version (-V) prints the version.\n");
 		return;
 	}
 	help_options(command);

@@ -177,7 +177,8 @@ read_samples(Cx *cx, void *arg)
 	if (!exported_samples(s->model->module, s->model->fn, s->rt, s->in))
 		return;
 	if (rt_args_from_arrays(s->rt, params, n, s->in, args))
-		fail(cx, (Range){ 0 }, "%s", s->rt->message ? s->rt->message : "they are no arguments");
+		fail(cx, (Range){ 0 }, "%s", s->rt->message ? s->rt->message :
+		     "they do not fit the parameters of the method");
 	for (int i = 0; i < n; i++)
 		rt_release(args[i]);
 	s->are = true;
@@ -191,7 +192,7 @@ has_samples(Cli *cli, Model *m)
 	Samples s = { cli, m, model_context(cli), &in, false };
 
 	if (!cx_try(cli->cx, read_samples, &s))
-		warning("the arguments of its export are left out: %s", cli->cx->err.what);
+		warning("the arguments of the export are not used as an input: %s", cli->cx->err.what);
 	rt_arrays_free(&in);
 	return s.are;
 }
@@ -258,7 +259,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	/* The model's prints are no output of build or show. */
+	/* The model's prints are not output of build or show. */
 	rt->print = cli->verbose ? rt_print_aside : say_nothing;
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)

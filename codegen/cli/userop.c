@@ -52,9 +52,9 @@ add_schema(UserOps *u, const char *text)
 	if (!strstr(s->name, "::"))
 		fail(cx, NOWHERE, "--op-schema '%s': the name needs a namespace, as in my::%s", text, s->name);
 	if (op_find(cx, s->name, s->overload))
-		fail(cx, NOWHERE, "--op-schema '%s': there is an operator of that name", text);
+		fail(cx, NOWHERE, "--op-schema '%s': Kiln has an operator of this name already", text);
 	if (s->vararg || s->varret)
-		fail(cx, NOWHERE, "--op-schema '%s': ... is for PyTorch's own", text);
+		fail(cx, NOWHERE, "--op-schema '%s': ... is allowed in PyTorch's own schemas only", text);
 	op = op_add_user(cx, text, symbol_of(cx, s), body);
 	u->nbody += body != NULL;
 	if (!body)
@@ -82,7 +82,8 @@ load_operators(Cx *cx, const char *dir, void *arg)
 
 		symbol = dlsym(loaded, op->id);
 		if (!symbol)
-			fail(cx, NOWHERE, "no function %s in what --op names: it is %s's", op->id, op->name);
+			fail(cx, NOWHERE, "the files of --op define no function %s, the kernel of %s", op->id,
+			     op->name);
 		memcpy(&op->kernel, &symbol, sizeof symbol);
 	}
 }
@@ -95,9 +96,9 @@ user_operators(Cli *cli)
 	for (int i = 0; i < cli->op_schemas.n; i++)
 		add_schema(&u, cli->op_schemas.at[i]);
 	if (u.nbody < cli->op_bodies.n)
-		usage_error(cli, "--op-body wants NAME=TEXT, NAME that of one --op-schema");
+		usage_error(cli, "--op-body wants NAME=TEXT, where NAME is the name of an --op-schema");
 	if (cli->ops.n && !u.compiled.n)
-		usage_error(cli, "--op wants --op-schema, which says what is in it");
+		usage_error(cli, "--op wants an --op-schema for each operator in the file");
 	for (int i = 0; i < cli->ops.n; i++)
 		if (access(cli->ops.at[i], R_OK))
 			fail(cli->cx, NOWHERE, "%s: cannot be read", cli->ops.at[i]);

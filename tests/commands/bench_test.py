@@ -101,7 +101,7 @@ class Bench(Test):
         rows = self.bench("q", "-i", "x.npz")["kernels"]
         self.assertTrue(rows)
         self.assertTrue(all(r["what"] == "" and r["flops"] is None and "#" not in r["kernel"] for r in rows))
-        hint = "is known to `kiln bench MODEL`, and of a program that was built with --bench-code"
+        hint = "are printed by `kiln bench MODEL`, and for a program that was built with --bench-code"
         self.assertIn(hint, self.said)
         self.bench("p", "-i", "x.npz")
         self.assertNotIn(hint, self.said)
@@ -143,7 +143,7 @@ class Bench(Test):
         self.assertEqual((told["rounds"], told["interval"]), (15, "bootstrap of medians, 95 %"))
         self.assertAlmostEqual(told["ratio"], told["median_ms"][0] / told["median_ms"][1], delta=1e-4 * told["ratio"])
         self.assertRegex(self.said, r"(?m)^against +[0-9.e-]+ +\(95 % of resampled: [0-9.e-]+ to [0-9.e-]+\) of the time of \./q: .* medians of 15 rounds")
-        self.check([KILN, "bench", "p", "-i", "x.npz", "--against", "m.pt"], 2, "--against wants a program: m.pt is none")
+        self.check([KILN, "bench", "p", "-i", "x.npz", "--against", "m.pt"], 2, "--against wants a program: m.pt is not one")
         self.check([KILN, "bench", "p", "-i", "x.npz", "--against", "nowhere"], 1, "nowhere")
 
 

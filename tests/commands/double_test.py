@@ -167,16 +167,16 @@ class Double(Test):
             answer, = json.loads(self.kiln("check", "m.py", name, "-i", "c.npz", "--json", status=status))
             self.assertEqual(answer["answer"], wanted, answer)
         said = self.kiln("check", "m.py", "off", "-i", "c.npz")
-        self.assertIn("c.npz: ill-conditioned: out.0[0] is 8, expected 0; interpreter and program are 1 and 0.21 off the result in double\n"
+        self.assertIn("c.npz: ill-conditioned: out.0[0] is 8, expected 0; errors against double: interpreter 1, program 0.21\n"
                       "  out.0, program 0.21, interpreter 1, bound 3\n", said)
-        self.assertIn("differs: out.0[0] is 48, expected 0; interpreter and program are 1 and 6.3 off", self.kiln("check", "m.py", "wrong", "-i", "c.npz", status=4))
+        self.assertIn("differs: out.0[0] is 48, expected 0; errors against double: interpreter 1, program 6.3", self.kiln("check", "m.py", "wrong", "-i", "c.npz", status=4))
 
     def test_decides_otherwise(self):
         """If a decision differs in double, errors mean nothing: a difference remains one, and the decision is named."""
         self.put("m.py", source(DECISIONS["mask of an operator"][0]))
         self.put("n.py", source("return x + 0"))
         self.kiln("build", "n.py", "-i", "x.npz", "--no-dynamic", "--cc", "tcc", "-o", "n")
-        self.assertRegex(self.kiln("check", "m.py", "n", "-i", "x.npz", status=4), r"^x.npz: differs: .*; in double aten::g\S* decides otherwise, margin \S+ \(--double")
+        self.assertRegex(self.kiln("check", "m.py", "n", "-i", "x.npz", status=4), r"^x.npz: differs: .*; in double aten::g\S* decides otherwise, by a margin of \S+ \(--double")
 
     def test_raises(self):
         self.put("m.py", source("y = torch.neg(x)\nif x.sum() > 1:\n    raise ValueError('no')\nreturn y"))

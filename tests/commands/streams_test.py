@@ -81,7 +81,7 @@ class Streams(Test):
         for options in ["--emit", "shared"], ["--emit", "c"], ["--emit", "cuda"], ["--weights", "file"]:
             status, out, err = self.run_(*build, *options, "-o", "-")
             self.assertEqual((status, out), (2, b""), err)
-            self.assertIn("standard output takes one file, and %s makes several" % " ".join(options), err)
+            self.assertIn("standard output holds one file, but %s makes several" % " ".join(options), err)
         self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
 
     def test_names(self):

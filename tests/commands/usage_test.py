@@ -232,7 +232,7 @@ class Usage(Test):
         self.put("sparse.pt", model(SPARSE))
         out, err = self.ends(LACKS, KILN, "ops", "sparse.pt")
         self.assertIn(b"raises: sparse", out)
-        self.assertRegex(err[0], r"^kiln: 1 operator of sparse tensors, which Kiln does not have: calls raise$")
+        self.assertRegex(err[0], r"^kiln: 1 operator of sparse tensors, which Kiln lacks: calls raise$")
         self.ends(DONE, KILN, "ops", "quiet.pt")
 
 

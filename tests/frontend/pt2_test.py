@@ -345,12 +345,12 @@ class Trees(Test):
             return said
         for value, tree in ((Pair(2, .5), (LEAF, LEAF)), (Data(2, .5), Fields(n=LEAF, f=LEAF)), (Data(2, Data(None, .5)), Fields(n=LEAF, f=Fields(f=LEAF)))):
             said = build(value, tree)
-            self.assertNotIn("left out", said)
+            self.assertNotIn("not used as an input", said)
             self.assertNotIn("no input", said)
             self.assertIn("exact, forward(", said)
-        self.assertIn("the arguments of its export are left out: ", build(Data(2, .5), (LEAF, LEAF)))
-        self.assertIn("left out: m.pt2: data/sample_inputs/model.pt: data.pkl: __main__.Data is used as a value", build(Data(2, Data), (LEAF, LEAF)))
-        self.assertIn("left out: m.pt2: data/sample_inputs/model.pt: data.pkl: calls ", build(Data(2, range(3)), (LEAF, LEAF)))
+        self.assertIn("the arguments of the export are not used as an input: ", build(Data(2, .5), (LEAF, LEAF)))
+        self.assertIn("not used as an input: m.pt2: data/sample_inputs/model.pt: data.pkl: __main__.Data is used as a value", build(Data(2, Data), (LEAF, LEAF)))
+        self.assertIn("not used as an input: m.pt2: data/sample_inputs/model.pt: data.pkl: calls ", build(Data(2, range(3)), (LEAF, LEAF)))
     def test_other_keys(self):
         p = Program(["a"], [], ["a"], args=({"k": LEAF},), names=["s"])
         self.says(p, {"s.k": floats(1), "s.m": floats(2)}, "the dict has other keys")

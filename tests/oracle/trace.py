@@ -56,7 +56,7 @@ def judge(a, case, meta, tmp, counts):
         said, why = trace(a.kiln, model, given, path, others)
         if why:
             return f"call {n}: {why}"
-        bad = {w["input"] for w in said["warnings"] if "file" not in w or "another way" in w["what"]}
+        bad = {w["input"] for w in said["warnings"] if "file" not in w or "another path" in w["what"]}
         counts["warned"] += any(w["kind"] == "warning" for w in said["warnings"])
         for m, g, r in (every if i == 0 else [(n, given, recorded)]):
             if g in bad:

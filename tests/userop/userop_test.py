@@ -128,7 +128,7 @@ class UserOps(Test):
                 (2, "--op-schema", ["--op", C]),
                 (2, "NAME=TEXT", [*schema, "--op-body", "my::other=return x"]),
                 (1, "namespace", ["--op-schema", "scaled(Tensor x) -> Tensor"]),
-                (1, "there is an operator", ["--op-schema", "aten::add.Tensor(Tensor a) -> Tensor"]),
+                (1, "has an operator of this name", ["--op-schema", "aten::add.Tensor(Tensor a) -> Tensor"]),
                 (1, "", ["--op-schema", "my::scaled(Tensor x ->"]),
                 (7, "no kernel for my::", [o for o in OPS if o not in ("--op", C)])):
             self.assertIn(part, self.kiln("build", "m.pt", "-i", "x.npz", *argv, "-o", "OUT", status=status))
