@@ -21,7 +21,7 @@ typedef struct Bare {
 	Emit *emit;
 	const BuildOptions *options;
 	Door *door;
-	Buf   lacks; /* sort (net.py:3)", a line each :: steps without a kernel, a line each: "aten::sort (net.py:3)" */
+	Buf   lacks; /* steps without a kernel, a line each: "aten::sort (net.py:3)" */
 	int   nlacking;
 	int64_t arena;           /* size in bytes of the largest arena of all functions */
 	BareState *state;
@@ -89,7 +89,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 	note_line(w, n);
 	write_remark(w);
 	if (writes_state(w->p, n))
-		note_lack(b, n, ": it writes to a constant");
+		note_lack(b, n, ": writes to a constant");
 	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n))
 		note_lack(b, n, "");
 }
@@ -311,7 +311,7 @@ put_functions(Bare *b, Buf *text, bool in)
 	if (b->state->at.n)
 		header_put(text, in ? "int NAME_reset_in(NAME *m);" : "int NAME_reset(void);", name);
 	if (b->state->at.n)
-		buf_puts(text, "      /* what calls have written to the model is as it was built */\n");
+		buf_puts(text, "      /* restores the initial values of the tensors that calls write */\n");
 }
 
 /* Copies the template up to a line, which is omitted. Returns the text after it. */
@@ -384,19 +384,18 @@ static void
 check_lacks(Bare *b, const char *model)
 {
 	if (b->nlacking)
-		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, "
-			   "and these steps are not:%s%s", model, b->lacks.at,
+		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) only kernels can be "
+			   "compiled, and these steps are not kernels:%s%s", model, b->lacks.at,
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
-		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
-			   "that have elements, one after the other, and gives such, tuples and lists of them; %s",
-			   model,
+		fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes and "
+			   "returns contiguous tensors with elements, and tuples and lists of them; %s", model,
 			   b->door->why ? b->door->why : "none of its inputs has a specialization");
 	for (int i = 0; i < b->door->method.n; i++)
 		if (!has_function(b->door, i))
-			fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there is code for "
-				   "inputs that were profiled only, which are the first method's: leave %s out of "
-				   "--method", model, b->door->method.at[i].name);
+			fail_lacks(b->emit->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) only the first "
+				   "method of --method has code, because inputs are given to it alone: leave out %s",
+				   model, b->door->method.at[i].name);
 }
 
 /* ---- a program --------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 enum { LINE = 64 };
 
-/* GetAttr reads; None :: Returns the attribute that a chain of prim::GetAttr reads. None if v is no such chain. */
+/* Returns the attribute that a chain of prim::GetAttr reads. None if v is no such chain. */
 static IValue
 attribute(const Graph *g, IValue self, const Value *v)
 {

@@ -477,8 +477,8 @@ build_machine_code(Build *b, ProgramText *t, const char *out)
 	const Weights none = { .cx = cx };
 
 	if (!b->options->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
-			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can address in one file: "
+			    "use --weights file, which stores them beside it", (double)t->weights->bytes.n / 1e9);
 	write_text(cx, c, t->source, t->n);
 	write_headers(b, t);
 	if (!weights_write_object(b->options->weights_file ? &none : t->weights, weights, &b->options->target->elf,

@@ -78,7 +78,7 @@ put_operands(Buf *b, const RtCode *c, uint32_t first, int n)
 		buf_printf(b, "%sr%u", i ? ", " : "", RT_REG(c->operand[first + (uint32_t)i]));
 }
 
-/* mm(r1, r2)" :: Writes an instruction as text: "r4 = aten::mm(r1, r2)". */
+/* Writes an instruction as text: "r4 = aten::mm(r1, r2)". */
 static void
 describe_insn(Buf *b, const RtCode *c, const RtInsn *insn)
 {

@@ -258,7 +258,8 @@ argument_offset(Writer *w, const KernelArg *arg)
 }
 
 /* Writes an RtCudaArg: { buffer, its first byte, offset of the element, 0, use, range of bytes that may be written }.
- * With dynamic sizes, the length of a tensor with gaps is no product of sizes. Then the range is the whole buffer. */
+ * With dynamic sizes, the length of a tensor with gaps is not a product of sizes. Then the range is the whole buffer.
+ * */
 static void
 write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 {

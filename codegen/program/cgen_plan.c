@@ -122,7 +122,8 @@ wanted_text(Writer *w, const Node *n, const Attr *value)
 	if (!value)
 		return type_print(w->e->cx, w->p->dynamic ? type_unshaped(w->e->cx, type) : type);
 	if (value->v.tag == RT_INT)
-		return w->p->dynamic ? "what sizes make it" : arena_printf(w->a, "%lld", (long long)value->v.u.i);
+		return w->p->dynamic ? "the value that follows from the sizes" :
+			arena_printf(w->a, "%lld", (long long)value->v.u.i);
 	return value->v.u.i ? "True" : "False";
 }
 

@@ -297,7 +297,7 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 		return true;
 	}
 	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides)) {
-		t->why = arena_printf(cx->arena, "argument '%s' of type %s is none", at->key,
+		t->why = arena_printf(cx->arena, "argument '%s' of type %s is not one of these", at->key,
 				      type_print(cx, info ? p->type : type));
 		return false;
 	}
@@ -338,7 +338,8 @@ typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, co
 		return true;
 	}
 	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL)) {
-		t->why = arena_printf(cx->arena, "result '%s' of type %s is none", key, type_print(cx, v->type));
+		t->why = arena_printf(cx->arena, "result '%s' of type %s is not one of these", key,
+				      type_print(cx, v->type));
 		return false;
 	}
 	add_node(cx, t, true, (DoorNode){ rt_of(NULL), 0, NULL });
@@ -407,7 +408,8 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 		good = typed_argument(e->cx, &t, &at, schema->args[i].type, &s->spec->pattern[i - first]);
 	}
 	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST) {
-		door->why = t.why ? t.why : arena_printf(e->cx->arena, "there are more than %d of them", TYPED_MOST);
+		door->why = t.why ? t.why : arena_printf(e->cx->arena,
+			"there are more than %d arguments or results", TYPED_MOST);
 		return;
 	}
 	for (int i = 0; i < s->plan->buffers.n; i++)

@@ -319,7 +319,7 @@ refuse(Dynamic *d, int i)
 		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name,
 			   d->why ? d->why : "");
 	if (d->emit->verbose)
-		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name,
+		fprintf(stderr, "kiln: %s: %s stays a call of the runtime at dynamic sizes%s\n", d->fn->name,
 			n->kind->name, d->why ? d->why : "");
 	for (int k = 0; k < d->n; k++)
 		d->shared[k].refused[d->node[k].at[i]->id] = true;
@@ -599,7 +599,7 @@ emit_one(Cx *cx, void *arg)
 	if (!function_text(d, o->names->function, o->code,
 			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
 			   o->names->plan->arena) || !dynamic_buffers(d, &(RtSizeBuffers){ 0 }))
-		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
+		fail_lacks(cx, (Range){ 0 }, "some sizes are not products of others%s", d->why ? d->why : "");
 	if (d->gpu && d->sample_sizes->natom + d->sample_sizes->count.n > CU_SIZES)
 		fail_lacks(cx, (Range){ 0 }, "its kernels would read more than %d sizes", CU_SIZES);
 	d->proof = sizes_prove(d);

@@ -38,7 +38,7 @@ typedef struct Formulas {        /* The formulas in one text. */
 /* Begins formulas over the values that plan_ceil was called with on the samples. Returns false if the samples made
  * different numbers of such calls. */
 bool  formulas_begin(Dynamic *, Formulas *);
-/* Returns a formula for v, which has one value for each sample. Null if v is no product of sizes. */
+/* Returns a formula for v, which has one value for each sample. Null if v is not a product of sizes. */
 const char *formulas_of(Formulas *, const int64_t *v);
 /* Replaces the marks in the samples' texts by numbers and formulas. Returns null and sets d->why if the texts differ or
  * a number has no formula. */
@@ -72,7 +72,7 @@ bool  proof_values(const Sizes *, const Proof *, int64_t *s);
 
 typedef struct RtSizeBuffers { RtSizeBuffer *at; int n, cap; } RtSizeBuffers;
 /* Lists the arena's buffers, which must be alike in all samples' plans. Returns false and sets d->why if they are not,
- * or if their bytes are no products of sizes. */
+ * or if their bytes are not products of sizes. */
 bool  dynamic_buffers(Dynamic *, RtSizeBuffers *);
 /* Cuts the symbols' ranges to the sizes that the program will accept. All relations between sizes must be known.
  * Returns the reason if too few sizes remain, otherwise null. */

@@ -159,7 +159,7 @@ weights_write_object(const Weights *w, const char *path, const ElfKind *k, const
 typedef struct Reading {
 	const unsigned char *at;         /* contents of the file */
 	int64_t n;
-	int     bits;                    /* 32 or 64; 0 if it is no ELF file */
+	int     bits;                    /* 32 or 64; 0 if it is not an ELF file */
 	int64_t sections;                /* offset in bytes of the section table */
 	int     nsection;
 } Reading;

@@ -94,7 +94,7 @@ fit_put_peak(Buf *b, Plan *p)
 	if (!n)
 		return;
 	qsort(alive, (size_t)n, sizeof *alive, by_bytes);
-	buf_printf(b, "\nmost tensors are alive at %s:", node_place(p->cx, peak));
+	buf_printf(b, "\nmost memory is needed at %s, where these tensors are live:", node_place(p->cx, peak));
 	for (int i = 0; i < n && i < NAMED_MOST; i++)
 		put_tensor(b, p, alive[i]);
 	if (n > NAMED_MOST)

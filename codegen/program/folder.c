@@ -90,7 +90,7 @@ put_weights_text(Folder *f)
 	const char *name = f->options->name;
 	Buf b = { 0 };
 
-	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them */\n#include \"rt/order.h\"\n"
+	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, little-endian */\n#include \"rt/order.h\"\n"
 		   "extern const unsigned char %s_weights[];\n"
 		   "const unsigned char %s_weights[] __attribute__((aligned(64))) = {", name, name, name, name);
 	for (int64_t i = 0; i < w->bytes.n; i++)
@@ -263,13 +263,14 @@ put_what(Folder *f, Buf *b)
 
 	buf_printf(b, "# %s\n\n", name);
 	if (f->text->bare)
-		buf_printf(b, "A model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it "
-			   "calls.");
+		buf_printf(b, "A model as plain C11: no runtime, no heap, no files. It calls only `memcpy` and "
+			   "libm.");
 	else
-		buf_printf(b, "A model as C11, with all that it needs but the C library; `rt` is the part of Kiln's "
-			   "runtime that it calls.");
-	buf_printf(b, "\n`%s.h` has the functions. `ninja` makes `lib%s.a`%s; by hand, with a program of yours:\n\n",
-		   name, name, f->options->target->is_bare ? "" : arena_printf(f->cx->arena, " and `lib%s.so`", name));
+		buf_printf(b, "A model as C11, with everything that it needs except the C library. `rt` holds the "
+			   "part of Kiln's runtime that the model calls.");
+	buf_printf(b, "\n`%s.h` declares the functions. `ninja` makes `lib%s.a`%s. To compile it into your own "
+		   "program:\n\n", name, name, f->options->target->is_bare ? "" :
+		   arena_printf(f->cx->arena, " and `lib%s.so`", name));
 }
 
 static void
@@ -299,19 +300,19 @@ put_readme(Folder *f)
 		put_command(f, &b);
 	buf_printf(&b, "It has %lld bytes of constants", (long long)f->text->weights->bytes.n);
 	if (f->text->bare)
-		buf_printf(&b, " and %lld bytes of static memory that all calls share: one call at a time;\n"
-			   "or an instance has as much in memory of yours", (long long)f->text->ram);
+		buf_printf(&b, " and %lld bytes of static memory, which one call at a time uses.\n"
+			   "An instance in memory of your own needs as many", (long long)f->text->ram);
 	buf_puts(&b, ".\n");
 	if (f->options->vector_floats > 1)
-		buf_printf(&b, "They lie as kernels with vectors of %d floats read them: gcc and clang, on other "
-			   "processors, too (slower);\n`--cc tcc` makes text that tcc takes.\n",
+		buf_printf(&b, "The constants are packed for kernels with vectors of %d floats. gcc and clang compile "
+			   "these for other\nprocessors, too (slower). `--cc tcc` writes text that tcc compiles.\n",
 			   f->options->vector_floats);
 	if (f->options->target->is_bare && !target_fpu(f->options, f->build->cpu))
-		buf_puts(&b, "Where the rest of the program is built for the processor's FPU, add "
+		buf_puts(&b, "If the rest of the program is built for the processor's FPU, add "
 			 "`-mfloat-abi=hard`.\n");
 	if (f->options->ops.n)
-		buf_printf(&b, "`%s_op0.c` and so on are operators of the model's author; what they include beside "
-			   "`kiln.h` is not here.\n", f->options->name);
+		buf_printf(&b, "`%s_op0.c` and so on are operators of the model's author; files that they include "
+			   "other than `kiln.h` are not in this folder.\n", f->options->name);
 	add_file(f, "README.md", &b);
 }
 

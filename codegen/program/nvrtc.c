@@ -43,12 +43,12 @@ arch_number(Cx *cx, const char *word)
 	if (dotted)
 		end += 2;
 	if (end != digits && !strcmp(end, "a"))
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: no code of Kiln needs '%s', whose code runs on no other "
-			    "GPU: name %.*s", word, (int)(end - word), word);
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: code for '%s' would run on no other GPU, and Kiln needs "
+			    "nothing that only it has: use %.*s", word, (int)(end - word), word);
 	if ((digits == word && !dotted) || end == digits || *end || arch < LEAST_ARCH ||
 	    arch > 999)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is no architecture: sm_%d and later, or ptx", word,
-			    LEAST_ARCH);
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is not an architecture: use sm_%d or later, or ptx",
+			    word, LEAST_ARCH);
 	return (int)arch;
 }
 
@@ -114,12 +114,12 @@ open_library(Cx *cx)
 	void *library = open_first(told ? there : usual);
 
 	if (!library && told)
-		fail_status(cx, EXIT_DEVICE, NOWHERE, "--gpu needs NVRTC, and CUDA_HOME is '%s', where neither "
-			    "lib64/libnvrtc.so nor lib/libnvrtc.so can be loaded", home);
+		fail_status(cx, EXIT_DEVICE, NOWHERE, "--gpu needs NVRTC, but CUDA_HOME is '%s', and neither "
+			    "lib64/libnvrtc.so nor lib/libnvrtc.so can be loaded from there", home);
 	if (!library)
 		fail_status(cx, EXIT_DEVICE, NOWHERE,
-			    "--gpu needs NVRTC (libnvrtc.so of the CUDA toolkit), which is not found; CUDA_HOME says "
-			    "where the toolkit is");
+			    "--gpu needs NVRTC (libnvrtc.so of the CUDA toolkit), which is not found; set "
+			    "CUDA_HOME to the toolkit's folder");
 	return library;
 }
 

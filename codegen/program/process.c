@@ -334,7 +334,7 @@ process_fail(Cx *cx, const char *name, int status, const char *what, const char 
 	process_check(cx);
 	for (size_t i = 0; i < sizeof room / sizeof *room; i++)
 		if (strstr(said, room[i]))
-			fail(cx, NOWHERE, "%s failed for want of memory, disk space or files:\n%s", name, said);
+			fail(cx, NOWHERE, "%s failed because memory, disk space or files ran out:\n%s", name, said);
 	if (status == EXIT_BUG && !blames_text(said))
 		fail(cx, NOWHERE, "%s failed:\n%s", name,
 		     said[0] ? said : "it was killed, or could not write what is wrong");

@@ -14,8 +14,8 @@ typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bi
 /* Writes a relocatable object with the bytes in .rodata under the symbol `name`. On failure returns false and sets
  * *why. */
 bool    weights_write_object(const Weights *, const char *path, const ElfKind *, const char *name, const char **why);
-/* Returns the number of bytes of machine code in a built file. 0 if it is no ELF file. `mixed` means that constants are
- * among the code; then they are counted, too. */
+/* Returns the number of bytes of machine code in a built file. 0 if it is not an ELF file. `mixed` means that constants
+ * are among the code; then they are counted, too. */
 int64_t elf_code_bytes(Cx *, const char *path, bool mixed);
 /* Returns the number of bytes of a built file that are loaded or are in flash: code, constants, initial values. */
 int64_t elf_loaded_bytes(Cx *, const char *path);

@@ -120,11 +120,11 @@ promise_check(Dynamic *d)
 	p.of.buffer = buffers.at;
 	p.of.nbuffer = buffers.n;
 	if ((refused = sizes_refused(d->cx, d->spec, &p.of)) >= 0)
-		return arena_printf(d->cx->arena, "its program would not take a size of %lld, which it was made for",
+		return arena_printf(d->cx->arena, "its formulas refuse the size %lld, which it was built for",
 				    (long long)z->atom[0][refused]);
 	for (int i = 0; i < z->nsymbol; i++)
 		value[i] = z->atom[i][0];
 	for (int i = 0; i < z->nsymbol; i++)
 		cut_range(&p, i, value);
-	return are_ranges(z) ? NULL : "its program would take few sizes between those that it was made for";
+	return are_ranges(z) ? NULL : "its formulas accept few of the sizes between those that it was built for";
 }

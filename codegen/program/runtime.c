@@ -187,7 +187,7 @@ unpack_sources(Runtime *r)
 	carry_sources(r->build->cx, r->src);
 	r->unpacked = true;
 	if (isatty(2))
-		fprintf(stderr, "kiln: compiling the runtime for %s, what this program needs of it, once\n",
+		fprintf(stderr, "kiln: compiling the parts of the runtime that this program needs for %s, once\n",
 			r->build->options->target->triple);
 }
 

@@ -408,7 +408,7 @@ macros_of(Build *b)
 		arg(&a, "-include"), arg(&a, "features.h");    /* its macros tell whether the C library is GNU's */
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		process_fail(b->cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
+		process_fail(b->cx, b->cc, EXIT_INPUT, "refuses these options", p.log);
 	return file_text(b->cx, p.log);
 }
 
@@ -435,7 +435,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	o->vector_floats = target_floats(o->target, NULL);
 	if ((lacks = target_lacks(b))) {
 		if (is_made_of_code(b->options))
-			fail_lacks(cx, NOWHERE, "for %s there is missing %s%s", b->options->target->triple, lacks,
+			fail_lacks(cx, NOWHERE, "to build for %s install %s%s", b->options->target->triple, lacks,
 				   b->cross ? "" : " (choose a compiler by --cc; --cc tcc needs none)");
 		return;
 	}
@@ -444,7 +444,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 		macros = macros_of(b);
 		o->level_floats[i] = target_floats(o->target, macros);
 		if (i + 1 < o->levels.n && o->level_floats[i] > o->level_floats[i + 1])
-			fail_status(cx, EXIT_USAGE, NOWHERE, "--cpu wants the least processor first, and %s has wider "
+			fail_status(cx, EXIT_USAGE, NOWHERE, "--cpu wants the lowest processor first, but %s has wider "
 				    "vectors than %s", o->levels.at[i], o->levels.at[i + 1]);
 		o->level_ops[i] = b->cross ? 0 : ops_level(macros);
 	}
@@ -452,8 +452,8 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	if (is_big_endian(macros))
 		refuse_big_endian(cx, b->cc);
 	if (o->target->musl && is_macro(macros, "__GLIBC__"))
-		fail_status(cx, EXIT_USAGE, NOWHERE, "%s compiles for the GNU C library, and %s has musl: musl-gcc "
-			    "compiles for that, and so does any gcc", b->cc, o->target->triple);
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%s compiles for the GNU C library, but %s has musl: use "
+			    "musl-gcc or gcc", b->cc, o->target->triple);
 	o->vector_floats = target_floats(o->target, macros);
 	o->ops_level = ops_level(macros);
 	o->oz = is_macro(macros, "__clang__") || ((gcc = strstr(macros, " __GNUC__ ")) && atoi(gcc + 10) >= 12);
@@ -470,7 +470,7 @@ target_ask(Cx *cx, BuildOptions *o)
 	Ask ask = { &b, o };
 
 	if (o->target->is_bare && !o->bare)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "%s has no system that programs could run on: it takes "
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%s has no operating system to run programs: use "
 			    "--no-generic with --emit c, obj or static", o->target->triple);
 	build_init(&b, cx, o);
 	o->vector_floats = 1;
