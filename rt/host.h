@@ -31,7 +31,7 @@ typedef struct RtNone { char *key; int before; } RtNone;     /* a None; `before`
 typedef struct RtArrays {
 	RtArray *at;                /* members in the order of the file */
 	int      n, cap;
-	RtNone  *none;              /* the Nones of a value, which are no members of the file */
+	RtNone  *none;              /* the Nones of a value, which are not members of the file */
 	int      nnone, none_cap;
 } RtArrays;
 

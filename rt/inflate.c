@@ -81,8 +81,8 @@ fill_fast(Huffman *h, const uint8_t *length, int n)
 	}
 }
 
-/* Builds the canonical code for these lengths. Returns false if the lengths are no code. A single code of one bit is
- * allowed. */
+/* Builds the canonical code for these lengths. Returns false if the lengths do not form a code. A single code of one
+ * bit is allowed. */
 static bool
 huffman(Huffman *h, const uint8_t *length, int n)
 {
@@ -109,7 +109,7 @@ huffman(Huffman *h, const uint8_t *length, int n)
 	return true;
 }
 
-/* Returns the next symbol. -1 if the bits are no code. */
+/* Returns the next symbol. -1 if the bits match no symbol. */
 static int
 decode(Inflate *s, const Huffman *h)
 {
@@ -205,7 +205,7 @@ fixed(Inflate *s)
 	memset(length + 144, 9, 112);
 	memset(length + 256, 7, 24);
 	memset(length + 280, 8, 8);
-	memset(five, 5, sizeof five);             /* codes() rejects the two that are no distances */
+	memset(five, 5, sizeof five);             /* codes() rejects the two that are not valid distances */
 	huffman(&s->literal, length, MAX_CODES);
 	huffman(&s->distance, five, 32);
 	return codes(s);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { SMALL = RT_LIMIT_OPERANDS, START = -1 };
-enum { WENT_ON = -1, RETURNED = -2 };        /* results of instructions that are no status */
+enum { WENT_ON = -1, RETURNED = -2 };        /* results of instructions other than a status */
 
 typedef struct RtActivation {
 	RtCx          *cx;

@@ -204,7 +204,7 @@ rt_read_int(const char **s, const char *end, int64_t *out)
 typedef struct Header {
 	char    descr[48];
 	bool    fortran, has_descr, has_order, has_shape;
-	RtDtype dtype;          /* dtype of descr; RT_NDTYPE if it is no tensor's dtype */
+	RtDtype dtype;          /* dtype of descr; RT_NDTYPE if it is not a tensor's dtype */
 	bool    swapped;        /* whether numbers are big-endian */
 	int     ndim;
 	int64_t dims[RT_MAX_RANK];

@@ -10,7 +10,7 @@
 enum { MOST_TEXTS = 1 << 20 };        /* largest number of texts in a list, as in args.c */
 
 /* Converts n characters to UTF-8 and drops zeros at the end. Returns null if an error was raised, or, without an error,
- * if they are no valid text. */
+ * if the characters are not valid text. */
 static RtStr *
 from_utf32(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 {

@@ -170,7 +170,7 @@ typedef struct RtCudaProgram {
 	/* prints, for --info, which steps of a specialization run on the device: as a member of a JSON object, or as
 	 * lines */
 	void (*about)(void *file, const struct RtCudaProgram *, int specialization, bool json);
-	/* door.h: functions for tensors in the caller's device memory; null if the program is no library */
+	/* door.h: functions for tensors in the caller's device memory; null if the program is not a library */
 	const struct RtCudaDoor *door;
 } RtCudaProgram;
 

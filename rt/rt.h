@@ -603,7 +603,7 @@ int       rt_call(RtCx *, const RtCall *, const IValue *in, IValue *out);
 
 /* Arguments */
 static inline RtTensor *
-rt_tensor(IValue v)                  /* borrowed; null if v is no tensor */
+rt_tensor(IValue v)                  /* borrowed; null if v is not a tensor */
 {
 	RT_ASSERT(v.tag != RT_TENSOR || rt_refs(v.u.head) > 0);
 	return v.tag == RT_TENSOR ? v.u.t : 0;

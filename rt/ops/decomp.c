@@ -589,7 +589,8 @@ rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 		stack_give_ints(cx, 1, &s.f, -1, s.info, out) ? RT_ERROR : RT_OK;
 }
 
-/* Reads the pivots of the stack, broadcast to its batch. Raises an error for a pivot that is no row. */
+/* Reads the pivots of the stack, broadcast to its batch. Raises an error for a pivot that is not the number of a row.
+ * */
 static int64_t *
 load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 {

@@ -108,7 +108,7 @@ rt_int_or(IValue v, int64_t otherwise)
 	return rt_is_none(v) ? otherwise : rt_integer(v);
 }
 
-/* Returns an optional dtype argument. RT_NDTYPE if the integer is no dtype's code; every allocation of that type
+/* Returns an optional dtype argument. RT_NDTYPE if the integer is not a dtype's code; every allocation of that type
  * fails. */
 static inline RtDtype
 rt_dtype_or(IValue v, RtDtype otherwise)

@@ -182,7 +182,7 @@ typedef struct Count {
 	int64_t istart, istep;
 	double  start, step, end;
 	int64_t half, last;    /* elements from `half` on are end - (last - i) * step; half is n if there are none */
-	double  base;              /* base of the powers; NaN if the elements are no powers */
+	double  base;              /* base of the powers; NaN if the elements are not powers */
 	double  im_start, im_step;
 	/* the first `blocked` elements are in blocks of `block`; each element is computed from its block's first one */
 	int64_t block, blocked;

@@ -220,8 +220,8 @@ normal_floats(const Dist *p, RtGenerator *g, float *x, int64_t n)
 	}
 }
 
-/* Fills sixteen or more elements with normal numbers. Draws all uniform numbers first. If n is no multiple of 16, draws
- * the last 16 again. */
+/* Fills sixteen or more elements with normal numbers. Draws all uniform numbers first. If n is not a multiple of 16,
+ * draws the last 16 again. */
 static void
 normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
 {
