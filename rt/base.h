@@ -206,7 +206,7 @@ bool size_add(int64_t a, int64_t b, int64_t *out);
 
 struct RtCx;
 typedef struct RtWhole {
-	FILE    *f;
+	FILE    *file;
 	Buf      target, part; /* final and temporary name; if `part` is empty, the target is written directly */
 	sigset_t before;       /* the thread's signal mask before the file was opened */
 	struct RtWhole *next;  /* next in the list of open files that have a part */

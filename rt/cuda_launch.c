@@ -82,7 +82,7 @@ launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
 	c->busy = true;
 	for (int i = 0; i < l->nargs; i++)
 		if (args[i].m >= 0 && args[i].use != RT_CUDA_READ)
-			rt_cuda_newer(f->m[args[i].m].copy, args[i].from, args[i].to);
+			rt_cuda_newer(f->mirror[args[i].m].copy, args[i].from, args[i].to);
 	return wrong ? read_wrong(cx, wrong) : RT_OK;
 }
 

@@ -339,7 +339,7 @@ RtCopy *
 rt_cuda_bind(RtCudaFrame *f, int i, char *host)
 {
 	RtCuda *c = f->cx->cuda;
-	RtMirror *m = &f->m[i];
+	RtMirror *m = &f->mirror[i];
 	const RtCudaConstant *constant;
 
 	if (m->copy && m->copy->host == host)
@@ -363,7 +363,7 @@ rt_cuda_bind(RtCudaFrame *f, int i, char *host)
 char *
 rt_cuda_home(RtCudaFrame *f, int i, char *host)
 {
-	RtMirror *m = &f->m[i];
+	RtMirror *m = &f->mirror[i];
 
 	if (m->copy && m->copy->host == host) {
 		rt_cuda_fetch(f->cx, m->copy);
@@ -379,7 +379,7 @@ rt_cuda_home(RtCudaFrame *f, int i, char *host)
 void
 rt_cuda_written(RtCudaFrame *f, int i)
 {
-	RtMirror *m = &f->m[i];
+	RtMirror *m = &f->mirror[i];
 
 	if (m->copy && !is_newer(m->copy))
 		m->copy->there = false;
@@ -463,7 +463,7 @@ rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
 	RtCuda *c = f->cx->cuda;
 
 	f->base = 0;
-	memset(f->m, 0, ((size_t)f->n + 1) * sizeof *f->m);
+	memset(f->mirror, 0, ((size_t)f->n + 1) * sizeof *f->mirror);
 	drop_unused(c);
 	if (rt_cuda_enter(f->cx))
 		return RT_ERROR;
@@ -473,9 +473,9 @@ rt_cuda_begin(RtCudaFrame *f, char *arena, int64_t bytes)
 	}
 	for (int i = 0; i < f->n; i++)
 		if (f->place[i].offset >= 0) {
-			f->m[i].own = (RtCopy){ .host = arena + f->place[i].offset, .bytes = f->place[i].bytes,
+			f->mirror[i].own = (RtCopy){ .host = arena + f->place[i].offset, .bytes = f->place[i].bytes,
 				.device = f->base + (uint64_t)f->place[i].offset, .users = 1 };
-			f->m[i].copy = &f->m[i].own;
+			f->mirror[i].copy = &f->mirror[i].own;
 		}
 	return RT_OK;
 }
@@ -496,8 +496,8 @@ rt_cuda_finish(RtCudaFrame *f, bool all)
 	if (f->cx->status || (all && !c->lazy && fetch_table(f->cx, &wait)))
 		return RT_ERROR;
 	for (int i = 0; i < f->n; i++)
-		if (f->place[i].offset < 0 && f->m[i].copy && is_awaited(c, f->m[i].copy) &&
-		    begin_fetch(f->cx, f->m[i].copy, &wait))
+		if (f->place[i].offset < 0 && f->mirror[i].copy && is_awaited(c, f->mirror[i].copy) &&
+		    begin_fetch(f->cx, f->mirror[i].copy, &wait))
 			return RT_ERROR;
 	return end_fetch(f->cx, wait);
 }
@@ -529,7 +529,7 @@ rt_cuda_end(RtCudaFrame *f)
 	if (f->cx->status)
 		save_table(c);
 	for (int i = 0; i < f->n; i++)
-		unbind(&f->m[i]);
+		unbind(&f->mirror[i]);
 	drop_unused(c);
 	give_back(c, f->base);
 	rt_cuda_exit(c);

@@ -26,7 +26,7 @@ say_print(RtCx *cx, const char *text, int64_t n)
 {
 	const RtDoor *d = cx->print_arg;
 
-	d->o.print(d->o.arg, text, (size_t)n);
+	d->options.print(d->options.arg, text, (size_t)n);
 }
 
 static void
@@ -34,22 +34,22 @@ say_warning(RtCx *cx, const char *text, int64_t n)
 {
 	const RtDoor *d = cx->print_arg;
 
-	d->o.warn(d->o.arg, text, (size_t)n);
+	d->options.warn(d->options.arg, text, (size_t)n);
 }
 
 /* Prepares the use of the caller's thread pool, if there is one. Checks the number of threads. */
 static int
 find_threads(RtDoor *d)
 {
-	if (d->o.threads > 4096)
-		return rt_raise(&d->cx, "a number of threads is wanted, not %d", d->o.threads);
-	if (!d->o.parallel)
+	if (d->options.threads > 4096)
+		return rt_raise(&d->cx, "a number of threads is wanted, not %d", d->options.threads);
+	if (!d->options.parallel)
 		return RT_OK;
-	if (d->o.threads < 1)
+	if (d->options.threads < 1)
 		return rt_raise(&d->cx, "with a pool of the caller's, threads says how many parts a loop has");
-	d->outer = (RtOuter){ .run = d->o.parallel, .pool = d->o.pool, .loop = rt_outer_loop };
+	d->outer = (RtOuter){ .run = d->options.parallel, .pool = d->options.pool, .loop = rt_outer_loop };
 	d->cx.outer = &d->outer;
-	d->cx.nthread = d->o.threads;
+	d->cx.nthread = d->options.threads;
 	return RT_OK;
 }
 
@@ -73,23 +73,25 @@ set_up(RtDoor *d)
 {
 	RtCx *cx = &d->cx;
 
-	d->entry = (RtEntry){ .weights = { d->o.weights_file, d->o.weights, (int64_t)d->o.weights_bytes, false },
-		.threads = d->o.threads < 0 ? 0 : d->o.threads ? d->o.threads : -1, .seeded = d->o.seeded,
-		.seed = d->o.seed, .device = { d->o.device, d->o.device_index, d->o.stream } };
+	d->entry = (RtEntry){ .weights = { d->options.weights_file, d->options.weights,
+					   (int64_t)d->options.weights_bytes, false },
+		.threads = d->options.threads < 0 ? 0 : d->options.threads ? d->options.threads : -1,
+		.seeded = d->options.seeded, .seed = d->options.seed,
+		.device = { d->options.device, d->options.device_index, d->options.stream } };
 	if (!rt_mem_spares())
 		return rt_raise(cx, "out of memory");
-	if (!d->own.beside && (d->o.weights_file || d->o.weights))
+	if (!d->own.beside && (d->options.weights_file || d->options.weights))
 		return rt_raise(cx, "this library has its weights inside: kiln build --weights file");
 	if (rt_cx_init(cx))
 		return RT_ERROR;
 	cx->print_arg = d;
-	cx->print = d->o.print ? say_print : NULL;
-	cx->warn = d->o.warn ? say_warning : NULL;
+	cx->print = d->options.print ? say_print : NULL;
+	cx->warn = d->options.warn ? say_warning : NULL;
 	if (find_threads(d) || rt_entry_load(cx, &d->own, &d->entry) ||
 	    rt_entry_device(cx, &d->own, &d->entry))
 		return RT_ERROR;
 	rt_entry_seed(cx, &d->own, &d->entry);
-	cx->strict = d->o.strict != 0;
+	cx->strict = d->options.strict != 0;
 	rt_stack_note(cx);
 	if (!(d->box = rt_mem_zeroed((int64_t)sizeof *d->box * TYPED_MOST * (d->door->ntyped + 1))))
 		return rt_raise(cx, "out of memory");
@@ -134,7 +136,7 @@ rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_
 	before = rt_mem_switch(NULL);
 
 	if (d) {
-		*d = (RtDoor){ .door = door, .own = own, .o = o ? *o : (RtDoorOptions){ 0 } };
+		*d = (RtDoor){ .door = door, .own = own, .options = o ? *o : (RtDoorOptions){ 0 } };
 		good = !set_up(d);
 	}
 	if (why && n)

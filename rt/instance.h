@@ -15,7 +15,7 @@ struct RtDoor {
 	struct RtMem *mem, *before;
 	int      busy;
 	int      cancel;                 /* cancelability state of the calling thread before the call */
-	RtDoorOptions o;    /* options of the caller; its texts are not read after the instance was opened */
+	RtDoorOptions options;    /* options of the caller; its texts are not read after the instance was opened */
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;
 	/* arguments set by NAME_set; results of the last call; result of NAME_state_get */

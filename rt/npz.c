@@ -947,7 +947,7 @@ rt_npz_write(RtCx *cx, const char *path, const RtArrays *a)
 
 	if (!rt_whole_open(&w, path))
 		return rt_raise(cx, "%s: %s", path, strerror(errno));
-	status = write_members(cx, w.f, a);
+	status = write_members(cx, w.file, a);
 	if (rt_whole_end(&w, !status) && !status)
 		status = rt_raise(cx, "%s: cannot be written: %s", path, strerror(errno));
 	return status;

@@ -565,7 +565,7 @@ typedef struct RtMirror { RtCopy *copy, own; } RtMirror;         /* own: a copy 
 typedef struct RtCudaFrame {             /* A call of a specialization that runs on the device. */
 	RtCx     *cx;
 	const RtCode *code;
-	RtMirror *m;                     /* (n + 1) mirrors, by buffer */
+	RtMirror *mirror;                /* (n + 1) mirrors, by buffer */
 	const RtCudaPlace *place;
 	IValue   *v;
 	int       n;

@@ -639,7 +639,7 @@ info(Program *p)
 	}
 	if (!rt_whole_open(&w, p->options.json))
 		return not_written(p);
-	rt_info_json(w.f, &p->own, code_bytes(&p->own), "");
+	rt_info_json(w.file, &p->own, code_bytes(&p->own), "");
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
@@ -679,7 +679,7 @@ extra(Program *p)
 		rt_raise(&p->cx, "%s: %s", to, strerror(errno));
 		return failed(p, 0);
 	}
-	fwrite(r->weights + r->extra[i].offset, 1, (size_t)r->extra[i].bytes, w.f);
+	fwrite(r->weights + r->extra[i].offset, 1, (size_t)r->extra[i].bytes, w.file);
 	if (rt_whole_end(&w, true)) {
 		rt_raise(&p->cx, "%s: cannot be written: %s", to, strerror(errno));
 		return failed(p, 0);

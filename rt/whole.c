@@ -243,15 +243,15 @@ rt_whole_open(RtWhole *w, const char *path)
 
 	memset(w, 0, sizeof *w);
 	if (rt_is_stdout(path) || !rt_replaces(path))
-		return w->f = open_direct(path);
+		return w->file = open_direct(path);
 	rt_whole_target(&w->target, path);
 	buf_puts(&w->part, "");
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &w->before);
 	fd = open_part(w);
-	if (fd >= 0 && (w->f = fdopen(fd, "wb"))) {
+	if (fd >= 0 && (w->file = fdopen(fd, "wb"))) {
 		note_part(w);
-		return w->f;
+		return w->file;
 	}
 	why = errno;
 	if (fd >= 0) {
@@ -279,10 +279,10 @@ flush(FILE *f)
 int
 rt_whole_end(RtWhole *w, bool good)
 {
-	int why = flush(w->f);
+	int why = flush(w->file);
 	bool whole = good && !why;
 
-	if (w->f != stdout && fclose(w->f) && whole) {
+	if (w->file != stdout && fclose(w->file) && whole) {
 		whole = false;
 		why = errno;
 	}

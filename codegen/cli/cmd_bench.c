@@ -272,7 +272,7 @@ report_bench(Bench *b, const Machine *m)
 		return;
 	if (!rt_whole_open(&w, b->cli->json))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
-	fputs(report_json(b, m), w.f);
+	fputs(report_json(b, m), w.file);
 	if (rt_whole_end(&w, true))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }

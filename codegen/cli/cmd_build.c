@@ -403,7 +403,7 @@ report_build(Cli *cli, const ProgramText *text)
 	}
 	if (!rt_whole_open(&w, cli->json))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
-	rt_info_json(w.f, &text->about, text->code_bytes, more.n ? more.at : "");
+	rt_info_json(w.file, &text->about, text->code_bytes, more.n ? more.at : "");
 	buf_free(&more);
 	if (rt_whole_end(&w, true))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));

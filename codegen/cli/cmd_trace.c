@@ -13,8 +13,8 @@
 
 typedef struct Trace {
 	Cli      *cli;
-	Model    *m;
-	const RtCode *model;
+	Model    *model;
+	const RtCode *code;
 	WayChoices   choices;
 	Buf       json;            /* JSON elements of "warnings" */
 	Map       said;            /* messages printed so far; each is printed once */
@@ -117,9 +117,9 @@ watch_run(Trace *t, Way *way)
 	if (input_count(cli) && input_read(cli, rt, 0, in))
 		fail_runtime(cli, rt);
 	if (!input_count(cli))
-		exported_samples(t->m->module, t->m->fn, rt, in);
+		exported_samples(t->model->module, t->model->fn, rt, in);
 	way_watch(way, cli->cx, rt);
-	if (model_answer(cli, t->m, t->model, rt, in, &result))
+	if (model_answer(cli, t->model, t->code, rt, in, &result))
 		fail_raised(cli, rt);
 	rt_release(result);
 	rt_arrays_free(in);
@@ -137,7 +137,7 @@ answer_to(Trace *t, const RtCode *code, const char *path, Way *way)
 		fail_runtime(t->cli, rt);
 	if (way)
 		way_watch(way, t->cli->cx, rt);
-	a = answer_of(t->cli, rt, code, model_args(t->cli, t->m, rt, &in, &n));
+	a = answer_of(t->cli, rt, code, model_args(t->cli, t->model, rt, &in, &n));
 	rt_arrays_free(&in);
 	return a;
 }
@@ -152,7 +152,7 @@ same_choice(const WayChoice *a, const WayChoice *b)
 static void
 say_other_way(Trace *t, const char *path, const Way *way)
 {
-	const WayChoices there = trace_choices(t->cli->cx, t->m->fn, t->m->module->self, way, t->cli->keep.at);
+	const WayChoices there = trace_choices(t->cli->cx, t->model->fn, t->model->module->self, way, t->cli->keep.at);
 	int i = 0;
 
 	while (i < there.n && i < t->choices.n && same_choice(&there.at[i], &t->choices.at[i]))
@@ -172,7 +172,7 @@ check_ways(Trace *t)
 	Way way;
 
 	for (int i = 0; i < path->n; i++) {
-		want[i] = answer_to(t, t->model, path->at[i], &way);
+		want[i] = answer_to(t, t->code, path->at[i], &way);
 		if (!want[i].status)
 			say_other_way(t, path->at[i], &way);
 	}
@@ -261,17 +261,17 @@ cmd_trace(Cli *cli)
 
 	check_usage(cli);
 	vec_push(cx->arena, &cli->keep, NULL);
-	t.m = load_traced(cli);
-	ops_compile_all(cx, t.m->fn);
-	t.model = code_lower_unchanged(cx, t.m->fn, NULL);
+	t.model = load_traced(cli);
+	ops_compile_all(cx, t.model->fn);
+	t.code = code_lower_unchanged(cx, t.model->fn, NULL);
 	watch_run(&t, &way);
-	t.choices = trace_choices(cx, t.m->fn, t.m->module->self, &way, cli->keep.at);
+	t.choices = trace_choices(cx, t.model->fn, t.model->module->self, &way, cli->keep.at);
 	say_choices(&t);
 	answers = check_ways(&t);
-	entry = trace_methods(cx, t.m->fn, method_name(cli), &way, cli->keep.at);
+	entry = trace_methods(cx, t.model->fn, method_name(cli), &way, cli->keep.at);
 	check_answers(&t, entry, answers);
 	o.entry = &entry;
-	module_save(cx, t.m->module, &o, cli->out);
+	module_save(cx, t.model->module, &o, cli->out);
 	report_trace(&t, block_size(entry->graph->top));
 	return EXIT_OK;
 }

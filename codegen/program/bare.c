@@ -84,13 +84,13 @@ writes_state(Plan *p, const Node *n)
 static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
-	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
+	if (!plan_needs_step(w->plan, n) || node_makes_parts(n) || node_is(n, prim_TupleUnpack))
 		return;    /* nothing to report: each node that reads the list is a kernel or is reported itself */
 	note_line(w, n);
 	write_remark(w);
-	if (writes_state(w->p, n))
+	if (writes_state(w->plan, n))
 		note_lack(b, n, ": writes to a constant");
-	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n))
+	else if (!plan_is_kernel(w->plan, n) || !write_kernel(w, n))
 		note_lack(b, n, "");
 }
 
@@ -98,10 +98,10 @@ write_step(Bare *b, Writer *w, const Node *n)
 static void
 put_result_copy(Writer *w, int i, const Value *v)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
 	const char *type = element_type((RtDtype)t->dtype), *from = c_address(w, v, 0), *at = "0";
 
-	if (!strcmp(from, arena_printf(w->a, "(char *)out[%d]", i)))
+	if (!strcmp(from, arena_printf(w->arena, "(char *)out[%d]", i)))
 		return;
 	out_line(&w->out, "{");
 	w->out.indent++;
@@ -110,7 +110,7 @@ put_result_copy(Writer *w, int i, const Value *v)
 	out_blank(&w->out);
 	for (int k = 0; k < t->ndim; k++) {
 		out_open(&w->out, "for (int64_t i%d = 0; i%d < %lld; i%d++)", k, k, (long long)t->dims[k], k);
-		at = arena_printf(w->a, "%s + i%d * %lld", at, k, (long long)t->strides[k]);
+		at = arena_printf(w->arena, "%s + i%d * %lld", at, k, (long long)t->strides[k]);
 	}
 	out_line(&w->out, "*to++ = from[%s];", at);
 	for (int k = 0; k < t->ndim; k++)
@@ -124,12 +124,12 @@ static void
 write_function(Bare *b, const DoorTyped *t)
 {
 	Plan *p = t->spec->plan;
-	Writer w = { .e = b->emit, .p = p, .a = b->emit->cx->arena, .out = { .indent = 1 } };
+	Writer w = { .emit = b->emit, .plan = p, .arena = b->emit->cx->arena, .out = { .indent = 1 } };
 	ValueVec results = { 0 };
 
 	for NODES(n, p->graph->top)
 		write_step(b, &w, n);
-	plan_results(p->graph, &results, w.a);
+	plan_results(p->graph, &results, w.arena);
 	for (int i = 0; i < results.n; i++)
 		put_result_copy(&w, i, results.at[i]);
 	out_line(&b->functions, "\n/* %s: %d kernels, arena %lld bytes */", t->name, p->kernels, (long long)p->arena);
@@ -142,7 +142,7 @@ write_function(Bare *b, const DoorTyped *t)
 		 t->name, t->name, b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
 	buf_free(&w.out.text);
 	b->arena = p->arena > b->arena ? p->arena : b->arena;
-	vec_push(w.a, &b->emit->specializations,
+	vec_push(w.arena, &b->emit->specializations,
 		 ((RtSpecialization){ .method = t->spec->method, .kind = "exact", .kernels = p->kernels,
 				      .signature = specialization_signature(b->emit->cx, t->spec->spec),
 				      .arena_bytes = p->arena, .arena_least = p->least }));

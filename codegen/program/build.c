@@ -496,8 +496,8 @@ build_machine_code(Build *b, ProgramText *t, const char *out)
 static void
 build_in_folder(Cx *cx, const char *dir, void *arg_)
 {
-	struct { Build *b; ProgramText *text; } *p = arg_;
-	Build *b = p->b;
+	struct { Build *build; ProgramText *text; } *p = arg_;
+	Build *b = p->build;
 	const char *out = arena_printf(cx->arena, "%s/out", dir);
 
 	b->dir = dir;
@@ -528,7 +528,7 @@ void
 build_program(Cx *cx, ProgramText *text, const BuildOptions *o)
 {
 	Build b;
-	struct { Build *b; ProgramText *text; } arg_ = { &b, text };
+	struct { Build *build; ProgramText *text; } arg_ = { &b, text };
 
 	build_init(&b, cx, o);
 	text->by_tcc = b.tcc && is_made_of_code(o);

@@ -12,7 +12,7 @@
 const char *
 c_number(Writer *w, int64_t n)
 {
-	return plan_number(w->p, n);
+	return plan_number(w->plan, n);
 }
 
 const char *
@@ -21,13 +21,13 @@ c_geometry(Writer *w, const RtTensor *t)
 	const char *name;
 	Buf b = { 0 };
 
-	if (!w->p->dynamic || !t->ndim)
-		return emit_geometry(w->e, t->ndim, t->dims, t->strides);
+	if (!w->plan->dynamic || !t->ndim)
+		return emit_geometry(w->emit, t->ndim, t->dims, t->strides);
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(&b, " %s,", c_number(w, t->dims[i]));
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(&b, " %s,", c_number(w, t->strides[i]));
-	name = arena_printf(w->a, "g%d", w->nhead++);
+	name = arena_printf(w->arena, "g%d", w->nhead++);
 	buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
 	buf_free(&b);
 	return name;
@@ -44,9 +44,9 @@ add_constant(Writer *w, IValue v)
 {
 	int index;
 
-	w->e->lazy = w->packed;
-	index = emit_value(w->e, v);
-	w->e->lazy = false;
+	w->emit->lazy = w->packed;
+	index = emit_value(w->emit, v);
+	w->emit->lazy = false;
 	return index;
 }
 
@@ -55,7 +55,7 @@ add_constant(Writer *w, IValue v)
 static int
 shared_constant(Writer *w, IValue v)
 {
-	Plan *p = w->p;
+	Plan *p = w->plan;
 	struct Lockstep *l = p->dynamic->constants;
 	const int at = p->dynamic->nconstant++;
 
@@ -79,18 +79,18 @@ shared_constant(Writer *w, IValue v)
 static int
 known_constant(Writer *w, IValue v)
 {
-	if (w->p->dynamic)
+	if (w->plan->dynamic)
 		return shared_constant(w, v);
 
-	const char *key = rt_counted(v) ? arena_printf(w->a, "%p", v.u.p) : NULL;
-	const intptr_t known = key ? (intptr_t)map_get(&w->e->constant_index, key) : 0;
+	const char *key = rt_counted(v) ? arena_printf(w->arena, "%p", v.u.p) : NULL;
+	const intptr_t known = key ? (intptr_t)map_get(&w->emit->constant_index, key) : 0;
 	int index;
 
 	if (known)
 		return (int)known - 1;
 	index = add_constant(w, v);
 	if (key)
-		map_put(&w->e->constant_index, key, (void *)(intptr_t)(index + 1));
+		map_put(&w->emit->constant_index, key, (void *)(intptr_t)(index + 1));
 	return index;
 }
 
@@ -100,7 +100,7 @@ c_constant(Writer *w, IValue v)
 	const int index = known_constant(w, v);
 
 	if (!w->packed)
-		emit_use(w->e, v, WEIGHT_NEEDED);
+		emit_use(w->emit, v, WEIGHT_NEEDED);
 	return index;
 }
 
@@ -113,7 +113,7 @@ c_weight(Writer *w, IValue v)
 	w->packed = packed || rt_unpacks(v);
 	index = c_constant(w, v);
 	if (!packed && rt_unpacks(v))
-		emit_use(w->e, v, WEIGHT_CALLED);
+		emit_use(w->emit, v, WEIGHT_CALLED);
 	w->packed = packed;
 	return index;
 }
@@ -121,14 +121,14 @@ c_weight(Writer *w, IValue v)
 static const char *
 plus(Writer *w, const char *base, int64_t bytes)
 {
-	return bytes ? arena_printf(w->a, "%s + %s", base, c_number(w, bytes)) : base;
+	return bytes ? arena_printf(w->arena, "%s + %s", base, c_number(w, bytes)) : base;
 }
 
 const char *
 c_spot(Writer *w, const Buffer *b, int64_t at)
 {
 	RT_ASSERT(b->home == HOME_ARENA && b->spot >= 0);
-	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at)
+	return w->plan->dynamic ? plus(w, arena_printf(w->arena, "arena + at[%d]", b->spot), at)
 			     : plus(w, "arena", b->offset + at);
 }
 
@@ -138,10 +138,10 @@ bare_constant(Writer *w, const RtTensor *t, int64_t at)
 {
 	int64_t offset;
 
-	widened_fill(w->e->cx, t->storage);
-	offset = weights_add(&w->e->weights, WEIGHT_PLAIN, t->storage->data, t->storage->bytes);
-	widened_trim(w->e->cx);
-	return arena_printf(w->a, "(char *)kiln_weights + %lld", (long long)(offset + at));
+	widened_fill(w->emit->cx, t->storage);
+	offset = weights_add(&w->emit->weights, WEIGHT_PLAIN, t->storage->data, t->storage->bytes);
+	widened_trim(w->emit->cx);
+	return arena_printf(w->arena, "(char *)kiln_weights + %lld", (long long)(offset + at));
 }
 
 /* Returns the address of an argument or a result. */
@@ -149,26 +149,26 @@ static const char *
 outside(Writer *w, const Buffer *b)
 {
 	if (w->direct)
-		return arena_printf(w->a, "(char *)%s[%d]", b->home == HOME_INPUT ? "in" : "out", b->spot);
-	if (w->p->bare)
-		return arena_printf(w->a, "(char *)%s", b->place);
-	return arena_printf(w->a, "rt_data(%s.u.t)", c_base_box(w, b));
+		return arena_printf(w->arena, "(char *)%s[%d]", b->home == HOME_INPUT ? "in" : "out", b->spot);
+	if (w->plan->bare)
+		return arena_printf(w->arena, "(char *)%s", b->place);
+	return arena_printf(w->arena, "rt_data(%s.u.t)", c_base_box(w, b));
 }
 
 const char *
 c_address(Writer *w, const Value *v, int64_t more)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
-	const Buffer *b = plan_buffer(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
+	const Buffer *b = plan_buffer(w->plan, v);
 	const int64_t at = tensor_offset(t) + more;
 
 	switch (b->home) {
 	case HOME_ARENA:
 		return c_spot(w, b, at);
 	case HOME_CONSTANT:
-		if (w->p->bare)
+		if (w->plan->bare)
 			return bare_constant(w, b->constant.u.t, at);
-		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", c_constant(w, b->constant)),
+		return plus(w, arena_printf(w->arena, "rt_data(cx->value[%d].u.t)", c_constant(w, b->constant)),
 			    at - b->base);
 	case HOME_STATIC:
 		return plus(w, b->place, at - b->base);
@@ -180,18 +180,19 @@ c_address(Writer *w, const Value *v, int64_t more)
 const char *
 c_home(Writer *w, const Value *v, int64_t more)
 {
-	const Buffer *b = plan_buffer(w->p, v);
+	const Buffer *b = plan_buffer(w->plan, v);
 
-	if (!w->p->gpu)
+	if (!w->plan->gpu)
 		return c_address(w, v, more);
-	return plus(w, arena_printf(w->a, "rt_cuda_home(&c, %d, %s)", b->index, c_buffer(w, v)),
-		    tensor_offset(plan_tensor(w->p, v)) + more);
+	return plus(w, arena_printf(w->arena, "rt_cuda_home(&c, %d, %s)", b->index, c_buffer(w, v)),
+		    tensor_offset(plan_tensor(w->plan, v)) + more);
 }
 
 const char *
 c_buffer(Writer *w, const Value *v)
 {
-	return arena_printf(w->a, "%s - %s", c_address(w, v, 0), c_number(w, tensor_offset(plan_tensor(w->p, v))));
+	return arena_printf(w->arena, "%s - %s", c_address(w, v, 0),
+			    c_number(w, tensor_offset(plan_tensor(w->plan, v))));
 }
 
 /* Returns the box of which a buffer's tensors are views. */
@@ -199,10 +200,10 @@ const char *
 c_base_box(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
-		return arena_printf(w->a, "rt_weight(cx, %d)", c_weight(w, b->constant));
+		return arena_printf(w->arena, "rt_weight(cx, %d)", c_weight(w, b->constant));
 	if (b->home == HOME_INPUT)
 		return b->place;
-	return arena_printf(w->a, "v[%d]", b->slot);
+	return arena_printf(w->arena, "v[%d]", b->slot);
 }
 
 static bool
@@ -217,19 +218,19 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 bool
 c_is_base(Writer *w, const Value *v, const Buffer *b)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
 
 	if (v->node->op && rt_overlaps_itself(t))
 		return false;
 	if (b->home == HOME_CONSTANT)
 		return same_geometry(t, b->constant.u.t);
-	for (int i = 0; i < graph_ninputs(w->p->graph); i++) {
-		const Value *in = graph_inputs(w->p->graph)[i];
+	for (int i = 0; i < graph_ninputs(w->plan->graph); i++) {
+		const Value *in = graph_inputs(w->plan->graph)[i];
 
-		if (b->home == HOME_INPUT && plan_buffer(w->p, in) == b)
-			return same_geometry(t, plan_tensor(w->p, in));
+		if (b->home == HOME_INPUT && plan_buffer(w->plan, in) == b)
+			return same_geometry(t, plan_tensor(w->plan, in));
 	}
-	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
+	return b->owner && plan_tensor(w->plan, b->owner) && same_geometry(t, plan_tensor(w->plan, b->owner));
 }
 
 /* Returns an expression for a list of ints. The numbers may depend on sizes. */
@@ -242,22 +243,22 @@ list_of_ints(Writer *w, const RtList *l)
 	for (int64_t i = 0; i < l->n; i++)
 		buf_printf(&b, "rt_int(%s), ", c_number(w, l->v[i].u.i));
 	buf_printf(&b, "rt_none() }, %lld)", (long long)l->n);
-	return arena_text(w->a, &b);
+	return arena_text(w->arena, &b);
 }
 
 int
 slot_of(Writer *w, const Value *v)
 {
-	if (w->p->slot[v->id] < 0)
+	if (w->plan->slot[v->id] < 0)
 		BUG("no place for a value of %s", v->node->kind->name);
-	return w->p->slot[v->id];
+	return w->plan->slot[v->id];
 }
 
 const char *
 c_slot(Writer *w, const Value *v)
 {
-	return v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
-						    arena_printf(w->a, "v[%d]", slot_of(w, v));
+	return v->node == w->plan->graph->top->param ? arena_printf(w->arena, "reg[%d]", v->index) :
+						    arena_printf(w->arena, "v[%d]", slot_of(w, v));
 }
 
 const char *
@@ -266,7 +267,7 @@ c_peek(Writer *w, const Value *v)
 	IValue c;
 
 	if (node_is(v->node, prim_Constant) && value_constant(v, &c))
-		return arena_printf(w->a, "cx->value[%d]", c_constant(w, c));
+		return arena_printf(w->arena, "cx->value[%d]", c_constant(w, c));
 	return c_slot(w, v);
 }
 
@@ -275,47 +276,47 @@ c_truth(Writer *w, const Value *v)
 {
 	int64_t i;
 
-	if (known_int(w->p->known, v, &i))
+	if (known_int(w->plan->known, v, &i))
 		return i ? "true" : "false";
-	return arena_printf(w->a, "%s.u.i", c_slot(w, v));
+	return arena_printf(w->arena, "%s.u.i", c_slot(w, v));
 }
 
 static const char *
 box_constant(Writer *w, const Value *v)
 {
-	IValue c = known_at(w->p->known, v)->v;
+	IValue c = known_at(w->plan->known, v)->v;
 
 	if (c.tag == RT_NONE || !value_constant(v, &c) || c.tag == RT_NONE)
 		return "rt_none()";
 	if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
-		return arena_printf(w->a, "rt_int(%s)", c_number(w, c.u.i));
-	if (w->p->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
-		return arena_printf(w->a, "rt_double(%s)", plan_real(w->p, c.u.f));
-	if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
+		return arena_printf(w->arena, "rt_int(%s)", c_number(w, c.u.i));
+	if (w->plan->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
+		return arena_printf(w->arena, "rt_double(%s)", plan_real(w->plan, c.u.f));
+	if (w->plan->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
-		return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
-	return arena_printf(w->a, "rt_retain(rt_weight(cx, %d))", c_weight(w, c));
+		return arena_printf(w->arena, "rt_bool(%d)", c.u.i != 0);
+	return arena_printf(w->arena, "rt_retain(rt_weight(cx, %d))", c_weight(w, c));
 }
 
 const char *
 c_box(Writer *w, const Value *v, bool keep)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
-	const Buffer *b = plan_buffer(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
+	const Buffer *b = plan_buffer(w->plan, v);
 
-	w->e->doubles |= t && t->dtype == RT_f64;
+	w->emit->doubles |= t && t->dtype == RT_f64;
 	if (!b && node_is(v->node, prim_Constant))
 		return box_constant(w, v);
 	if (!b)
-		return arena_printf(w->a, "rt_retain(%s)", c_slot(w, v));
+		return arena_printf(w->arena, "rt_retain(%s)", c_slot(w, v));
 	if (b->home == HOME_ARENA)
-		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %s)" :
+		return arena_printf(w->arena, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %s)" :
 				    "rt_box_borrow(cx, RT_%s, %d, %s, %s)", rt_dtypes[t->dtype].name, t->ndim,
 				    c_geometry(w, t), c_home(w, v, 0), c_number(w, b->bytes - tensor_offset(t)));
 	if (c_is_base(w, v, b))
-		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
-	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %s)", c_base_box(w, b),
+		return arena_printf(w->arena, "rt_retain(%s)", c_base_box(w, b));
+	return arena_printf(w->arena, "rt_box_view(cx, %s, RT_%s, %d, %s, %s)", c_base_box(w, b),
 			    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
 			    c_number(w, (tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
 }
@@ -366,40 +367,41 @@ best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node
 static uint32_t
 code_place_of(Writer *w, const Node *n)
 {
-	const RtCode *c = w->p->fn->code;
-	const CodePlaces *places = emit_places(w->e, c);
+	const RtCode *c = w->plan->fn->code;
+	const CodePlaces *places = emit_places(w->emit, c);
 	const int line = n->at.src ? range_line(n->at) : 0;
 	uint32_t found;
 
 	if (!line)
 		return 0;
-	found = (uint32_t)code_place(w->p->fn, n->at, n->inlined);
+	found = (uint32_t)code_place(w->plan->fn, n->at, n->inlined);
 	if (found && places->row[found])
 		return found;
-	found = best_place(c, places->row, emit_line(w->e, places, line, code_caller(w->p->fn, n->inlined)), n, line);
-	return found ? found : best_place(c, places->row, emit_line(w->e, places, line, -1), n, line);
+	found = best_place(c, places->row, emit_line(w->emit, places, line, code_caller(w->plan->fn, n->inlined)), n,
+			   line);
+	return found ? found : best_place(c, places->row, emit_line(w->emit, places, line, -1), n, line);
 }
 
 uint32_t
 place_row(Writer *w)
 {
-	return emit_places(w->e, w->p->fn->code)->row[w->line];
+	return emit_places(w->emit, w->plan->fn->code)->row[w->line];
 }
 
 void
 note_line(Writer *w, const Node *n)
 {
-	const RtCode *c = w->p->fn->code;
+	const RtCode *c = w->plan->fn->code;
 	const uint32_t line = code_place_of(w, n);
 	Buf b = { 0 };
 
-	if (line && line != w->line && w->e->source && c->place[line].line_text) {
+	if (line && line != w->line && w->emit->source && c->place[line].line_text) {
 		const char *text = c->text + c->place[line].line_text;
 
 		while (*text == ' ')
 			text++;
 		out_comment(&b, text, 110);
-		w->remark = arena_strdup(w->a, b.at ? b.at : "");
+		w->remark = arena_strdup(w->arena, b.at ? b.at : "");
 	}
 	w->line = line;
 	buf_free(&b);
@@ -422,9 +424,9 @@ line_of(Writer *w, const Node *n)
 	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"),
 		   *slash = strrchr(name, '/');
 
-	if (!n->at.src || !w->e->source)
+	if (!n->at.src || !w->emit->source)
 		return "";
-	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
+	return arena_printf(w->arena, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
 }
 
 /* Returns the file and line that the archive was made from: "net.py:7". "" if the archive does not record them. */
@@ -434,17 +436,17 @@ source_line(Writer *w, const Node *n)
 	const Range from = range_original(n->at);
 	const char *name = from.src && from.src->name ? from.src->name : "", *slash = strrchr(name, '/');
 
-	if (from.src == n->at.src || !w->e->source)
+	if (from.src == n->at.src || !w->emit->source)
 		return "";
-	return arena_printf(w->a, "%s:%d", slash ? slash + 1 : name, range_line(from));
+	return arena_printf(w->arena, "%s:%d", slash ? slash + 1 : name, range_line(from));
 }
 
 void
 begin_launch_row(Writer *w, const Node *n, const char *kernel)
 {
-	Buf *b = &w->e->launches;
+	Buf *b = &w->emit->launches;
 
-	buf_puts(b, w->e->nlaunch ? ",{\"kernel\":" : "{\"kernel\":");
+	buf_puts(b, w->emit->nlaunch ? ",{\"kernel\":" : "{\"kernel\":");
 	out_json(b, kernel);
 	buf_puts(b, ",\"line\":");
 	out_json(b, line_of(w, n));
@@ -455,13 +457,13 @@ begin_launch_row(Writer *w, const Node *n, const char *kernel)
 const char *
 call_name(Writer *w, const Node *n)
 {
-	if (w->p->dynamic)
+	if (w->plan->dynamic)
 		return n->kind->name;
 	begin_launch_row(w, n, n->kind->name);
-	buf_puts(&w->e->launches, ",\"what\":\"\",\"form\":\"\",\"flops\":null,\"bytes\":null,\"turns\":1}");
-	if (w->e->tuning)
-		vec_push(w->a, &w->e->tuning->launched, -1);
-	return arena_printf(w->a, "%s#%d", n->kind->name, w->e->nlaunch++);
+	buf_puts(&w->emit->launches, ",\"what\":\"\",\"form\":\"\",\"flops\":null,\"bytes\":null,\"turns\":1}");
+	if (w->emit->tuning)
+		vec_push(w->arena, &w->emit->tuning->launched, -1);
+	return arena_printf(w->arena, "%s#%d", n->kind->name, w->emit->nlaunch++);
 }
 
 /* ---- C that many steps share ------------------------------------------------------------------------------------- */
@@ -477,14 +479,14 @@ write_unless(Writer *w, const char *failed)
 void
 write_stale(Writer *w, const Buffer *b)
 {
-	if (w->p->gpu)
+	if (w->plan->gpu)
 		out_line(&w->out, "rt_cuda_written(&c, %d);", b->index);
 }
 
 void
 write_settle(Writer *w)
 {
-	if (w->p->gpu)
+	if (w->plan->gpu)
 		write_unless(w, "rt_cuda_settle(cx)");
 }
 

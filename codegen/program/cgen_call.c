@@ -13,7 +13,7 @@
 void
 write_assign(Writer *w, const Value *v, const char *expression)
 {
-	out_line(&w->out, "rt_assign(&v[%d], %s);", w->p->slot[v->id], expression);
+	out_line(&w->out, "rt_assign(&v[%d], %s);", w->plan->slot[v->id], expression);
 }
 
 void
@@ -28,8 +28,8 @@ void
 write_boxes(Writer *w, const Node *n, int step)
 {
 	for (int i = 0; i < n->nout; i++) {
-		Buffer *b = plan_buffer(w->p, n->out[i]);
-		const RtTensor *t = plan_tensor(w->p, n->out[i]);
+		Buffer *b = plan_buffer(w->plan, n->out[i]);
+		const RtTensor *t = plan_tensor(w->plan, n->out[i]);
 
 		if (!b || b->home != HOME_BOX || b->first != step)
 			continue;
@@ -62,7 +62,7 @@ is_confined(Writer *w, const Node *n)
 	if (!n->op || n->op->form == OP_BODY || node_has_effect(n))
 		return false;
 	for (int i = 0; i < n->nin; i++)
-		if (!plan_buffer(w->p, n->in[i]) && !node_is(n->in[i]->node, prim_Constant) &&
+		if (!plan_buffer(w->plan, n->in[i]) && !node_is(n->in[i]->node, prim_Constant) &&
 		    type_holds_tensors(n->in[i]->type))
 			return false;
 	return true;
@@ -72,14 +72,14 @@ is_confined(Writer *w, const Node *n)
 static void
 write_before_call(Writer *w, const Node *n)
 {
-	if (!w->p->gpu || moves_references(n))
+	if (!w->plan->gpu || moves_references(n))
 		return;
 	if (!is_confined(w, n)) {
 		write_settle(w);
 		return;
 	}
 	for (int i = 0; i < n->nin; i++) {
-		const Buffer *b = plan_buffer(w->p, n->in[i]);
+		const Buffer *b = plan_buffer(w->plan, n->in[i]);
 
 		if (b && b->home != HOME_ARENA)
 			out_line(&w->out, "rt_cuda_home(&c, %d, %s);", b->index, c_buffer(w, n->in[i]));
@@ -90,11 +90,11 @@ write_before_call(Writer *w, const Node *n)
 static void
 write_behind_call(Writer *w, const Node *n)
 {
-	if (!w->p->gpu || moves_references(n))
+	if (!w->plan->gpu || moves_references(n))
 		return;
 	for (int i = 0; i < n->nin; i++)
-		if (node_writes_input(n, i) && plan_buffer(w->p, n->in[i]))
-			write_stale(w, plan_buffer(w->p, n->in[i]));
+		if (node_writes_input(n, i) && plan_buffer(w->plan, n->in[i]))
+			write_stale(w, plan_buffer(w->plan, n->in[i]));
 	if (!is_confined(w, n))
 		out_line(&w->out, "rt_cuda_all_written(cx);");
 }
@@ -103,20 +103,20 @@ write_behind_call(Writer *w, const Node *n)
 static void
 write_call(Writer *w, const Node *n, const char *how, bool keep)
 {
-	bool *kept = new(w->a, bool, n->nin + 1);
+	bool *kept = new(w->arena, bool, n->nin + 1);
 
 	memset(kept, keep, (size_t)n->nin);
 	write_before_call(w, n);
-	if (w->e->bench_code)
+	if (w->emit->bench_code)
 		out_line(&w->out, "{\n\t\tconst int64_t begin = cx->events ? rt_now() : 0;");
 	write_call_row(w, n, how, kept);
-	if (w->e->bench_code)
+	if (w->emit->bench_code)
 		out_line(&w->out, "if (cx->events)\n\t\trt_trace_add(cx, \"%s\", begin, rt_now());\n\t}",
 			 call_name(w, n));
 	write_behind_call(w, n);
-	vec_push(w->a, &w->p->calls, n);
-	if (w->p->gpu && !moves_references(n))
-		vec_push(w->a, &w->p->host, ((HostStep){ n, "it is a call of the runtime" }));
+	vec_push(w->arena, &w->plan->calls, n);
+	if (w->plan->gpu && !moves_references(n))
+		vec_push(w->arena, &w->plan->host, ((HostStep){ n, "it is a call of the runtime" }));
 }
 
 /* Returns how the kernel uses arguments that may be conjugate or negative views. `first` is the number of a body's
@@ -124,10 +124,10 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 static uint32_t
 unknown_use(Writer *w, const Node *n, int first)
 {
-	uint32_t use = op_use(w->e->cx, n->op);
+	uint32_t use = op_use(w->emit->cx, n->op);
 
 	for (int i = 0; i < n->nin && first + i < 16; i++)
-		if (known_is(w->p->known, n->in[i]))
+		if (known_is(w->plan->known, n->in[i]))
 			use &= ~(0x10001u << (first + i));
 	return use;
 }
@@ -152,24 +152,25 @@ called_symbol(Emit *e, const Op *op)
 static const char *
 by_kernel(Writer *w, const Op *op, uint32_t use)
 {
-	const char *symbol = called_symbol(w->e, op);
-	const char *text = arena_printf(w->a, ".by.kernel = %s", symbol);
+	const char *symbol = called_symbol(w->emit, op);
+	const char *text = arena_printf(w->arena, ".by.kernel = %s", symbol);
 
-	for (int i = 0; i < w->e->called.n; i++)
-		if (!strcmp(w->e->called.at[i], symbol))
-			text = arena_printf(w->a, ".by.level = offsetof(struct Kernels, %s), .by_level = 1", symbol);
-	return use ? arena_printf(w->a, "%s, .use = 0x%x", text, use) : text;
+	for (int i = 0; i < w->emit->called.n; i++)
+		if (!strcmp(w->emit->called.at[i], symbol))
+			text = arena_printf(w->arena, ".by.level = offsetof(struct Kernels, %s), .by_level = 1",
+					    symbol);
+	return use ? arena_printf(w->arena, "%s, .use = 0x%x", text, use) : text;
 }
 
 /* Writes an in-place or out= operator whose base operator has a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
 {
-	const Schema *row = node_schema(n), *of = op_schema(w->e->cx, base);
+	const Schema *row = node_schema(n), *of = op_schema(w->emit->cx, base);
 	StepTables *r = &w->tables;
 
 	if (!base->function || !base->function->code || of->nargs + of->nrets > 32 || n->nin > 24)
-		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+		fail_lacks(w->emit->cx, n->at, "a specialization with %s", n->kind->name);
 	buf_printf(&r->stored, "\tstatic const int from_%d[] = { ", r->nstored);
 	for (int i = 0; i < of->nargs; i++) {
 		int at = row->nargs;
@@ -179,8 +180,8 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 		buf_printf(&r->stored, "%d, ", at);
 	}
 	buf_printf(&r->stored, "0 };\n\tstatic const RtStored stored_%d = { %s, from_%d, %d, %d };\n", r->nstored,
-		   emit_code(w->e, base->function->code), r->nstored, of->nargs, of->nrets);
-	write_call(w, n, arena_printf(w->a, ".run = rt_step_store, %s, .with.stored = &stored_%d",
+		   emit_code(w->emit, base->function->code), r->nstored, of->nargs, of->nrets);
+	write_call(w, n, arena_printf(w->arena, ".run = rt_step_store, %s, .with.stored = &stored_%d",
 				      by_kernel(w, n->op, unknown_use(w, n, of->nrets)), r->nstored++), false);
 }
 
@@ -195,20 +196,20 @@ is_wait(const Node *n)
 static void
 write_body(Writer *w, const Node *n, const char *name, const char *what, bool keep)
 {
-	write_call(w, n, arena_printf(w->a, ".run = rt_step_body, .by.body = rt_body_%s, .with.what%s", name, what),
+	write_call(w, n, arena_printf(w->arena, ".run = rt_step_body, .by.body = rt_body_%s, .with.what%s", name, what),
 		   keep);
 }
 
 static const char *
 what_type(Writer *w, const Type *t)
 {
-	return arena_printf(w->a, ".type = %s", emit_type(w->e, type_unshaped(w->e->cx, t)));
+	return arena_printf(w->arena, ".type = %s", emit_type(w->emit, type_unshaped(w->emit->cx, t)));
 }
 
 static const char *
 what_number(Writer *w, int64_t n)
 {
-	return arena_printf(w->a, ".n = %lld", (long long)n);
+	return arena_printf(w->arena, ".n = %lld", (long long)n);
 }
 
 /* Writes aten::wait. The instruction's body checks the value's type, which a kernel would not do. */
@@ -223,26 +224,26 @@ write_row(Writer *w, const Node *n)
 {
 	const char *kernel = by_kernel(w, n->op, unknown_use(w, n, 0));
 
-	write_call(w, n, arena_printf(w->a, ".run = rt_step_row, %s", kernel), false);
+	write_call(w, n, arena_printf(w->arena, ".run = rt_step_row, %s", kernel), false);
 }
 
 static void
 write_code_call(Writer *w, const Node *n, const char *code)
 {
-	write_call(w, n, arena_printf(w->a, ".run = rt_step_call, .with.what.code = %s", code), true);
+	write_call(w, n, arena_printf(w->arena, ".run = rt_step_call, .with.what.code = %s", code), true);
 }
 
 void
 write_op(Writer *w, const Node *n)
 {
-	Op *base = op_body(w->e->cx, n->op);
+	Op *base = op_body(w->emit->cx, n->op);
 
 	if (is_wait(n))
 		write_wait(w, n);
 	else if (base && base != n->op)
 		write_stored_body(w, n, base);
 	else if (n->op->form == OP_BODY)
-		write_code_call(w, n, emit_code(w->e, n->op->function->code));
+		write_code_call(w, n, emit_code(w->emit, n->op->function->code));
 	else
 		write_row(w, n);
 }
@@ -254,17 +255,17 @@ write_op(Writer *w, const Node *n)
 static void
 write_sequence(Writer *w, const Node *n)
 {
-	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
+	const Type *t = type_unshaped(w->emit->cx, n->out[0]->type);
 	const bool list = node_is(n, prim_ListConstruct);
-	const char *type = list ? emit_type(w->e, t->of[0]) : t->field ? emit_type(w->e, t) : "0";
-	bool *keep = new(w->a, bool, n->nin + 1);
+	const char *type = list ? emit_type(w->emit, t->of[0]) : t->field ? emit_type(w->emit, t) : "0";
+	bool *keep = new(w->arena, bool, n->nin + 1);
 
 	for (int i = 0; i < n->nin; i++) {
-		const Buffer *in = plan_buffer(w->p, n->in[i]);
+		const Buffer *in = plan_buffer(w->plan, n->in[i]);
 
 		keep[i] = in && in->escapes;
 	}
-	write_call_row(w, n, arena_printf(w->a, ".run = rt_step_%s, .with.what.type = %s", list ? "list" : "tuple",
+	write_call_row(w, n, arena_printf(w->arena, ".run = rt_step_%s, .with.what.type = %s", list ? "list" : "tuple",
 					  type), keep);
 }
 
@@ -275,8 +276,9 @@ method_code(Writer *w, const Node *n, const char *name)
 	const Function *f = t->kind == TYPE_CLASS ? class_method(class_info(t), name) : NULL;
 
 	if (!f || !f->code)
-		fail_lacks(w->e->cx, n->at, "a specialization with %s of %s", n->kind->name, type_print(w->e->cx, t));
-	return emit_code(w->e, f->code);
+		fail_lacks(w->emit->cx, n->at, "a specialization with %s of %s", n->kind->name,
+			   type_print(w->emit->cx, t));
+	return emit_code(w->emit, f->code);
 }
 
 /* Writes prim::Enter. The scope is open before __enter__ runs, as in the interpreter. */
@@ -293,8 +295,8 @@ write_exit(Writer *w, const Node *n)
 {
 	write_remark(w);
 	write_settle(w);
-	write_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
-	if (w->p->gpu)
+	write_unless(w, arena_printf(w->arena, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
+	if (w->plan->gpu)
 		out_line(&w->out, "rt_cuda_all_written(cx);");
 	if (n->nout)
 		write_assign(w, n->out[0], "rt_none()");
@@ -307,14 +309,14 @@ write_call_function(Writer *w, const Node *n)
 	const char *name = f ? NULL : node_str(n, "name");
 
 	if (f && f->fn && f->fn->code)
-		write_code_call(w, n, emit_code(w->e, f->fn->code));
+		write_code_call(w, n, emit_code(w->emit, f->fn->code));
 	else if (f || !node_is(n, prim_CallMethod))
-		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+		fail_lacks(w->emit->cx, n->at, "a specialization with %s", n->kind->name);
 	else if (n->in[0]->type->kind == TYPE_CLASS)
 		write_code_call(w, n, method_code(w, n, name));
 	else
-		write_call(w, n, arena_printf(w->a, ".run = rt_step_method, .by.method = %s",
-					      out_literal(w->a, method_key(w->a, n->in[0]->type, name))), true);
+		write_call(w, n, arena_printf(w->arena, ".run = rt_step_method, .by.method = %s",
+					      out_literal(w->arena, method_key(w->arena, n->in[0]->type, name))), true);
 }
 
 static void
@@ -329,14 +331,15 @@ write_isinstance(Writer *w, const Node *n)
 	const Attr *of = node_attr(n, "types");
 
 	write_body(w, n, "isinstance",
-		   what_type(w, of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes)), false);
+		   what_type(w, of->ntypes == 1 ? of->types[0] : type_union(w->emit->cx, of->types, of->ntypes)),
+		   false);
 }
 
 static void
 write_task(Writer *w, const Node *n, const char *body)
 {
-	write_body(w, n, body, arena_printf(w->a, ".code = %s", emit_code(w->e, node_attr(n, "function")->fn->code)),
-		   true);
+	write_body(w, n, body, arena_printf(w->arena, ".code = %s",
+					    emit_code(w->emit, node_attr(n, "function")->fn->code)), true);
 }
 
 /* Writes a node that makes or unpacks values, as the body of an instruction. Returns false for other nodes. */
@@ -357,7 +360,7 @@ write_of_values(Writer *w, const Node *n)
 		write_isinstance(w, n);
 	} else if (node_is(n, prim_DictConstruct)) {
 		write_body(w, n, "dict", what_type(w, n->out[0]->type), true);
-		w->p->calls.n--;    /* not counted as a call: it only makes a container, like tuples and lists */
+		w->plan->calls.n--;    /* not counted as a call: it only makes a container, like tuples and lists */
 	} else if (node_is(n, prim_GetAttr)) {
 		write_attribute(w, n, "get");
 	} else if (node_is(n, prim_SetAttr)) {
@@ -379,8 +382,8 @@ write_prim(Writer *w, const Node *n)
 	if (node_is(n, prim_TupleConstruct) || node_is(n, prim_ListConstruct))
 		write_sequence(w, n);
 	else if (node_is(n, prim_Uninitialized))
-		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)",
-			emit_type(w->e, type_unshaped(w->e->cx, n->out[0]->type))));
+		write_assign(w, n->out[0], arena_printf(w->arena, "rt_some(cx, %s)",
+			emit_type(w->emit, type_unshaped(w->emit->cx, n->out[0]->type))));
 	else if (node_is(n, prim_RaiseException))
 		write_body(w, n, "raise", ".n = 0", false);
 	else if (node_is(n, prim_Enter))
@@ -394,5 +397,5 @@ write_prim(Writer *w, const Node *n)
 	else if (node_is(n, prim_CallFunction) || node_is(n, prim_CallMethod))
 		write_call_function(w, n);
 	else if (!write_of_values(w, n))
-		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+		fail_lacks(w->emit->cx, n->at, "a specialization with %s", n->kind->name);
 }

@@ -11,15 +11,15 @@
 static void
 write_check(Writer *w, const Node *n)
 {
-	if (w->p->bare) {
+	if (w->plan->bare) {
 		out_line(&w->out, "if (wrong)");
 		out_line(&w->out, "\treturn 1;");
 		return;
 	}
 	out_open(&w->out, "if (wrong)");
 	write_op(w, n);
-	w->p->calls.n--;
-	w->p->host.n -= w->p->gpu;
+	w->plan->calls.n--;
+	w->plan->host.n -= w->plan->gpu;
 	out_close(&w->out);
 }
 
@@ -28,11 +28,11 @@ write_check(Writer *w, const Node *n)
 static const char *
 remark(Writer *w, const KernelArg *arg)
 {
-	const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+	const RtTensor *t = arg->value ? plan_tensor(w->plan, arg->value) : NULL;
 	const char *text;
 	Buf b = { 0 };
 
-	if (w->p->dynamic)
+	if (w->plan->dynamic)
 		return "";
 	buf_puts(&b, "/* ");
 	if (arg->what)
@@ -46,7 +46,7 @@ remark(Writer *w, const KernelArg *arg)
 		buf_puts(&b, ")");
 	}
 	buf_puts(&b, " */");
-	text = b.n > 6 ? arena_strdup(w->a, b.at) : "";
+	text = b.n > 6 ? arena_strdup(w->arena, b.at) : "";
 	buf_free(&b);
 	return text;
 }
@@ -58,13 +58,13 @@ argument_address(Writer *w, const KernelArg *arg)
 {
 	const char *text;
 
-	if (!w->p->dynamic || !arg->part)
+	if (!w->plan->dynamic || !arg->part)
 		return c_home(w, arg->value, arg->offset);
 	text = c_address(w, arg->value, 0);
 	for (int i = 0; i < arg->npart; i++) {
 		const char *at = c_number(w, arg->part[i].at);
 
-		text = arena_printf(w->a, "%s + %s * %s", text, at, c_number(w, arg->part[i].bytes));
+		text = arena_printf(w->arena, "%s + %s * %s", text, at, c_number(w, arg->part[i].bytes));
 	}
 	return text;
 }
@@ -76,14 +76,14 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	const Value *v = arg->value;
 
 	if (!v)
-		return !strcmp(arg->text, "0") ? arg->text : arena_printf(w->a, "(void *)%s", arg->text);
-	if (plan_is_planned(w->p, v))
+		return !strcmp(arg->text, "0") ? arg->text : arena_printf(w->arena, "(void *)%s", arg->text);
+	if (plan_is_planned(w->plan, v))
 		return argument_address(w, arg);
-	if (w->p->bare)
-		fail_lacks(w->e->cx, v->node->at, "a function without a runtime that takes a number which is not "
+	if (w->plan->bare)
+		fail_lacks(w->emit->cx, v->node->at, "a function without a runtime that takes a number which is not "
 			   "known");
 	out_line(&w->out, "double s%d = rt_number(%s);", *scalars, c_slot(w, v));
-	return arena_printf(w->a, "&s%d", (*scalars)++);
+	return arena_printf(w->arena, "&s%d", (*scalars)++);
 }
 
 /* Returns the number of bytes of a launch's tensors. -1 if it also reads packed weights. */
@@ -94,7 +94,7 @@ bytes_named(Writer *w, const KernelCall *call)
 
 	for (int i = 0; i < call->args.n; i++) {
 		const KernelArg *arg = &call->args.at[i];
-		const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+		const RtTensor *t = arg->value ? plan_tensor(w->plan, arg->value) : NULL;
 
 		if (t)
 			bytes += (double)(rt_numel(t) * rt_dtypes[t->dtype].bytes);
@@ -118,10 +118,10 @@ put_count(Buf *b, const char *key, double x)
 static const char *
 launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
-	Buf *b = &w->e->launches;
+	Buf *b = &w->emit->launches;
 	const Counts *work = &call->work;
 
-	if (!w->e->bench_code || w->p->dynamic)
+	if (!w->emit->bench_code || w->plan->dynamic)
 		return call->name;
 	begin_launch_row(w, n, call->name);
 	buf_puts(b, ",\"what\":");
@@ -131,10 +131,10 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	put_count(b, "flops", work->form ? work->flops : -1);
 	put_count(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
 	buf_printf(b, ",\"turns\":%lld}", (long long)(call->repeat ? call->repeat : 1));
-	if (w->e->tuning)
-		vec_push(w->a, &w->e->tuning->launched,
-			 call->tuned ? (int)(intptr_t)map_get(&w->e->tuning->index, call->tuned) - 1 : -1);
-	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
+	if (w->emit->tuning)
+		vec_push(w->arena, &w->emit->tuning->launched,
+			 call->tuned ? (int)(intptr_t)map_get(&w->emit->tuning->index, call->tuned) - 1 : -1);
+	return arena_printf(w->arena, "%s#%d", call->name, w->emit->nlaunch++);
 }
 
 /* Whether a launch takes less than about a microsecond on every processor. With dynamic sizes, the largest sizes
@@ -146,7 +146,7 @@ is_short(const Writer *w, const KernelCall *call)
 	const Counts *work = &call->work;
 	const bool product = call->schedule && call->schedule->micro;
 	const double flops = (product ? 1 : 16) * work->flops, /* loops count more, because they may call functions */
-		     more = w->p->dynamic && !w->p->dynamic->is_first ? MORE : 1;
+		     more = w->plan->dynamic && !w->plan->dynamic->is_first ? MORE : 1;
 
 	return work->form && flops >= 0 && work->bytes >= 0 && flops <= more * FLOPS && work->bytes <= more * BYTES;
 }
@@ -157,24 +157,24 @@ write_bare_launch(Writer *w, const KernelCall *call)
 {
 	const bool scratch = call->scratch > 0;
 
-	if (w->e->pool)
+	if (w->emit->pool)
 		out_line(&w->out, "bare_launch(m, %s, p%s, %d, %lld, %lld);", call->name, scratch ? " + 1" : "",
 			 scratch ? call->args.n : 0, (long long)call->n, (long long)call->grain);
 	else
 		out_line(&w->out, "%s(p%s, 0, %lld);", call->name, scratch ? " + 1" : "", (long long)call->n);
-	if (scratch && call->args.n > w->e->most_args)
-		w->e->most_args = call->args.n;
+	if (scratch && call->args.n > w->emit->most_args)
+		w->emit->most_args = call->args.n;
 }
 
 /* Writes a launch: void *p[] = { addresses }; rt_launch(...) */
 static void
 write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
-	const char **text = new(w->a, const char *, call->args.n + 1);
+	const char **text = new(w->arena, const char *, call->args.n + 1);
 	int scalars = 0;
 
-	if (w->e->listing)
-		launch_print(w->p, n, call, w->e->listing);
+	if (w->emit->listing)
+		launch_print(w->plan, n, call, w->emit->listing);
 	out_line(&w->out, "{");
 	w->out.indent++;
 	for (int i = 0; i < call->args.n; i++)
@@ -182,28 +182,28 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "void *p[] = {");
-	if (w->p->bare && call->scratch > 0)
+	if (w->plan->bare && call->scratch > 0)
 		out_line(&w->out, "\tm->scratch,");
 	for (int i = 0; i < call->args.n; i++) {
 		const char *what = remark(w, &call->args.at[i]);
 
-		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
+		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->arena, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
-	if (w->p->bare)
+	if (w->plan->bare)
 		write_bare_launch(w, call);
 	else
 		out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
-			 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n),
+			 call->n_text ? call->n_text : arena_printf(w->arena, "%lld", (long long)call->n),
 			 (long long)call->grain, call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
-	w->e->busy |= !is_short(w, call);
-	w->p->kernels++;
-	if (call->scratch > w->e->scratch)
-		w->e->scratch = call->scratch;
+	w->emit->busy |= !is_short(w, call);
+	w->plan->kernels++;
+	if (call->scratch > w->emit->scratch)
+		w->emit->scratch = call->scratch;
 }
 
 /* Writes the launches from i on that are repeated together as a C loop. Returns the index of the last one. */
@@ -224,10 +224,10 @@ note_gpu_constant(Writer *w, IValue v)
 {
 	const int index = c_constant(w, v);
 
-	for (int i = 0; i < w->e->gpu_constants.n; i++)
-		if (w->e->gpu_constants.at[i] == index)
+	for (int i = 0; i < w->emit->gpu_constants.n; i++)
+		if (w->emit->gpu_constants.at[i] == index)
 			return;
-	vec_push(w->a, &w->e->gpu_constants, index);
+	vec_push(w->arena, &w->emit->gpu_constants, index);
 }
 
 /* Returns the number of bytes from a tensor's first element to the end of its last. */
@@ -246,13 +246,13 @@ span_of(const RtTensor *t)
 static const char *
 argument_offset(Writer *w, const KernelArg *arg)
 {
-	const int64_t at = tensor_offset(plan_tensor(w->p, arg->value));
-	const char *text = c_number(w, at + (w->p->dynamic && arg->part ? 0 : arg->offset));
+	const int64_t at = tensor_offset(plan_tensor(w->plan, arg->value));
+	const char *text = c_number(w, at + (w->plan->dynamic && arg->part ? 0 : arg->offset));
 
-	for (int i = 0; w->p->dynamic && i < arg->npart; i++) {
+	for (int i = 0; w->plan->dynamic && i < arg->npart; i++) {
 		const char *step = c_number(w, arg->part[i].at);
 
-		text = arena_printf(w->a, "%s + %s * %s", text, step, c_number(w, arg->part[i].bytes));
+		text = arena_printf(w->arena, "%s + %s * %s", text, step, c_number(w, arg->part[i].bytes));
 	}
 	return text;
 }
@@ -263,9 +263,9 @@ argument_offset(Writer *w, const KernelArg *arg)
 static void
 write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 {
-	const RtTensor *t = plan_tensor(w->p, arg->value);
-	const Buffer *b = plan_buffer(w->p, arg->value);
-	const bool all = w->p->dynamic && !rt_is_contiguous(t), fills = b->first >= w->p->step[n->id] && !all;
+	const RtTensor *t = plan_tensor(w->plan, arg->value);
+	const Buffer *b = plan_buffer(w->plan, arg->value);
+	const bool all = w->plan->dynamic && !rt_is_contiguous(t), fills = b->first >= w->plan->step[n->id] && !all;
 	const char *use = !written ? "RT_CUDA_READ" : fills ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
 	const char *offset = argument_offset(w, arg), *from = "0", *to = "0";
 
@@ -273,7 +273,7 @@ write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 		to = c_number(w, b->bytes);
 	} else if (written) {
 		from = c_number(w, tensor_offset(t));
-		to = w->p->dynamic ? arena_printf(w->a, "%s + %s", from, c_number(w, span_of(t))) :
+		to = w->plan->dynamic ? arena_printf(w->arena, "%s + %s", from, c_number(w, span_of(t))) :
 			c_number(w, tensor_offset(t) + span_of(t));
 	}
 	out_line(&w->out, "\t{ %d, %s, %s, 0, %s, %s, %s },", b->index, c_buffer(w, arg->value), offset, use, from, to);
@@ -290,24 +290,24 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "%sconst RtCudaLaunch launch = { %d, %d, %u, %s, %s, %s };   /* %s */",
-		 w->p->dynamic ? "" : "static ", call->kernel, call->args.n, place_row(w), call->grid_text[0],
-		 call->grid_text[1], call->grid_text[2], w->e->cuda_kernels.at[call->kernel]);
+		 w->plan->dynamic ? "" : "static ", call->kernel, call->args.n, place_row(w), call->grid_text[0],
+		 call->grid_text[1], call->grid_text[2], w->emit->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
 	for (int i = 0; i < call->args.n; i++) {
 		const KernelArg *arg = &call->args.at[i];
 
-		if (plan_buffer(w->p, arg->value))
+		if (plan_buffer(w->plan, arg->value))
 			write_cuda_tensor(w, n, arg, i < call->nout);
 		else
 			out_line(&w->out, "\t{ -1, 0, 0, rt_number(%s), RT_CUDA_READ, 0, 0 },", c_slot(w, arg->value));
 	}
 	out_line(&w->out, "};");
-	write_unless(w, arena_printf(w->a, "rt_cuda_launch(&c, &launch, p, %s)", call->checked ? "&wrong" : "0"));
+	write_unless(w, arena_printf(w->arena, "rt_cuda_launch(&c, &launch, p, %s)", call->checked ? "&wrong" : "0"));
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
-	w->p->kernels++;
+	w->plan->kernels++;
 }
 
 /* Writes code that gives a tensor its own memory before a kernel updates it, if it still shares the memory of the
@@ -316,11 +316,11 @@ static void
 write_unshare(Writer *w, const Node *n)
 {
 	for (int i = 0; i < n->nin; i++) {
-		const Buffer *b = node_writes_input(n, i) ? plan_buffer(w->p, n->in[i]) : NULL;
+		const Buffer *b = node_writes_input(n, i) ? plan_buffer(w->plan, n->in[i]) : NULL;
 
 		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX && b->home != HOME_CONSTANT))
 			continue;
-		write_unless(w, arena_printf(w->a, "rt_writable(cx, %s.u.t)", c_base_box(w, b)));
+		write_unless(w, arena_printf(w->arena, "rt_writable(cx, %s.u.t)", c_base_box(w, b)));
 	}
 }
 
@@ -328,37 +328,37 @@ write_unshare(Writer *w, const Node *n)
 static int
 find_launches(Writer *w, const Node *n, CudaCall **calls, const char **why)
 {
-	const DynamicPlan *d = w->p->dynamic;
+	const DynamicPlan *d = w->plan->dynamic;
 
 	if (d) {
 		*calls = d->cuda[n->id];
 		*why = d->why_host[n->id] ? d->why_host[n->id] : "it is a call of the runtime";
 		return d->ncuda[n->id];
 	}
-	*calls = new(w->a, CudaCall, MAX_KERNEL_CALLS);
-	return emit_cuda(w->e, w->p, n, *calls, why);
+	*calls = new(w->arena, CudaCall, MAX_KERNEL_CALLS);
+	return emit_cuda(w->emit, w->plan, n, *calls, why);
 }
 
 /* Writes the node's kernels for the GPU. Returns false if it has none and runs on the CPU. */
 static bool
 write_cuda_kernels(Writer *w, const Node *n)
 {
-	const Node *group = w->p->epilogue[n->id];
+	const Node *group = w->plan->epilogue[n->id];
 	CudaCall *calls;
 	HostStep step = { .node = n };
 	const int ncall = find_launches(w, n, &calls, &step.why);
 
 	if (!ncall) {
-		vec_push(w->a, &w->p->host, step);
+		vec_push(w->arena, &w->plan->host, step);
 		return false;
 	}
-	write_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_boxes(w, group ? group : n, w->plan->step[n->id]);
 	write_unshare(w, n);
 	for (int i = 0; i < ncall; i++) {
 		write_cuda_launch(w, n, &calls[i]);
-		emit_gpu_launch(w->e, w->p, &calls[i]);
+		emit_gpu_launch(w->emit, w->plan, &calls[i]);
 	}
-	w->p->launches += ncall;
+	w->plan->launches += ncall;
 	return true;
 }
 
@@ -366,14 +366,14 @@ write_cuda_kernels(Writer *w, const Node *n)
 static void
 write_stale_results(Writer *w, const Node *n)
 {
-	const Node *last = w->p->epilogue[n->id] ? w->p->epilogue[n->id] : n;
+	const Node *last = w->plan->epilogue[n->id] ? w->plan->epilogue[n->id] : n;
 
 	for (int i = 0; i < last->nout; i++)
-		if (plan_buffer(w->p, last->out[i]))
-			write_stale(w, plan_buffer(w->p, last->out[i]));
+		if (plan_buffer(w->plan, last->out[i]))
+			write_stale(w, plan_buffer(w->plan, last->out[i]));
 	for (int i = 0; i < n->nin; i++)
-		if (node_writes_input(n, i) && plan_buffer(w->p, n->in[i]))
-			write_stale(w, plan_buffer(w->p, n->in[i]));
+		if (node_writes_input(n, i) && plan_buffer(w->plan, n->in[i]))
+			write_stale(w, plan_buffer(w->plan, n->in[i]));
 }
 
 bool
@@ -400,22 +400,22 @@ emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall
 bool
 write_kernel(Writer *w, const Node *n)
 {
-	const Node *group = w->p->epilogue[n->id];
+	const Node *group = w->plan->epilogue[n->id];
 	KernelCall *calls;
 	int ncall = 1;
 
-	if (w->p->gpu && write_cuda_kernels(w, n))
+	if (w->plan->gpu && write_cuda_kernels(w, n))
 		return true;
-	if (w->p->dynamic) {
-		calls = w->p->dynamic->calls[n->id];
-		ncall = w->p->dynamic->ncall[n->id];
+	if (w->plan->dynamic) {
+		calls = w->plan->dynamic->calls[n->id];
+		ncall = w->plan->dynamic->ncall[n->id];
 	} else {
-		calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
-		if (!emit_kernel_calls(w->e, w->p, n, calls, &ncall))
+		calls = new(w->arena, KernelCall, MAX_KERNEL_CALLS);
+		if (!emit_kernel_calls(w->emit, w->plan, n, calls, &ncall))
 			return false;
 	}
-	if (!w->p->bare && !w->direct) {
-		write_boxes(w, group ? group : n, w->p->step[n->id]);
+	if (!w->plan->bare && !w->direct) {
+		write_boxes(w, group ? group : n, w->plan->step[n->id]);
 		write_unshare(w, n);
 	}
 	for (int i = 0; i < ncall; i++)

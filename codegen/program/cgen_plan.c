@@ -27,7 +27,7 @@ static void write_block(Writer *, Block *);
 static int
 shared_at(Writer *w, Buffer *const *shared, int n, const Value *v)
 {
-	const Buffer *b = plan_buffer(w->p, v);
+	const Buffer *b = plan_buffer(w->plan, v);
 
 	for (int i = 0; i < n && b; i++)
 		if (shared[i] == b)
@@ -41,10 +41,10 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 	int count = 0;
 
 	for (int i = 1; i < n->nin; i++) {
-		Buffer *b = plan_buffer(w->p, n->in[i]);
+		Buffer *b = plan_buffer(w->plan, n->in[i]);
 
 		for (int k = 1; k < i && b && b->home == HOME_ARENA; k++)
-			if (plan_buffer(w->p, n->in[k]) == b && shared_at(w, shared, count, n->in[i]) < 0)
+			if (plan_buffer(w->plan, n->in[k]) == b && shared_at(w, shared, count, n->in[i]) < 0)
 				shared[count++] = b;
 	}
 	return count;
@@ -55,19 +55,19 @@ find_shared(Writer *w, const Node *n, Buffer **shared)
 static int
 write_shared(Writer *w, const Node *n, const char **boxed)
 {
-	Buffer **shared = new(w->a, Buffer *, n->nin + 1);
+	Buffer **shared = new(w->arena, Buffer *, n->nin + 1);
 	const int count = find_shared(w, n, shared);
 
 	for (int i = 0; i < count; i++)
-		out_line(&w->out, "const IValue boxed_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->p->gpu ?
-			 arena_printf(w->a, "rt_cuda_home(&c, %d, %s)", shared[i]->index, c_spot(w, shared[i], 0)) :
+		out_line(&w->out, "const IValue boxed_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", i, w->plan->gpu ?
+			 arena_printf(w->arena, "rt_cuda_home(&c, %d, %s)", shared[i]->index, c_spot(w, shared[i], 0)) :
 			 c_spot(w, shared[i], 0), c_number(w, shared[i]->bytes));
 	for (int i = 1; i < n->nin; i++) {
-		const RtTensor *t = plan_tensor(w->p, n->in[i]);
+		const RtTensor *t = plan_tensor(w->plan, n->in[i]);
 		const int at = shared_at(w, shared, count, n->in[i]);
 
 		if (at >= 0)
-			boxed[i] = arena_printf(w->a, "rt_box_view(cx, boxed_%d, RT_%s, %d, %s, %s)", at,
+			boxed[i] = arena_printf(w->arena, "rt_box_view(cx, boxed_%d, RT_%s, %d, %s, %s)", at,
 						rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
 						c_number(w, t->offset));
 	}
@@ -80,22 +80,22 @@ truth_text(Writer *w, const Value *v)
 {
 	int64_t i;
 
-	if (known_int(w->p->known, v, &i))
+	if (known_int(w->plan->known, v, &i))
 		return i ? "true" : "false";
-	if (v->node == w->p->graph->top->param)
-		return arena_printf(w->a, "reg[%d].u.i", v->index);
-	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
+	if (v->node == w->plan->graph->top->param)
+		return arena_printf(w->arena, "reg[%d].u.i", v->index);
+	return arena_printf(w->arena, "v[%d].u.i", w->plan->slot[v->id]);
 }
 
 /* Opens the branch for a tensor whose type is not the expected one. */
 static void
 open_type_guard(Writer *w, const Node *n)
 {
-	const RtTensor *t = plan_tensor(w->p, n->out[0]);
-	Buffer *b = plan_buffer(w->p, n->out[0]);
+	const RtTensor *t = plan_tensor(w->plan, n->out[0]);
+	Buffer *b = plan_buffer(w->plan, n->out[0]);
 
 	write_assign(w, n->out[0], c_box(w, n->in[0], true));
-	b->slot = w->p->slot[n->out[0]->id];
+	b->slot = w->plan->slot[n->out[0]->id];
 	b->home = HOME_BOX;
 	b->owner = n->out[0];
 	write_stale(w, b);
@@ -120,10 +120,10 @@ wanted_text(Writer *w, const Node *n, const Attr *value)
 	const Type *type = n->nout ? n->out[0]->type : NULL;
 
 	if (!value)
-		return type_print(w->e->cx, w->p->dynamic ? type_unshaped(w->e->cx, type) : type);
+		return type_print(w->emit->cx, w->plan->dynamic ? type_unshaped(w->emit->cx, type) : type);
 	if (value->v.tag == RT_INT)
-		return w->p->dynamic ? "the value that follows from the sizes" :
-			arena_printf(w->a, "%lld", (long long)value->v.u.i);
+		return w->plan->dynamic ? "the value that follows from the sizes" :
+			arena_printf(w->arena, "%lld", (long long)value->v.u.i);
 	return value->v.u.i ? "True" : "False";
 }
 
@@ -144,24 +144,24 @@ static void
 write_bailout(Writer *w, const Node *n)
 {
 	const Attr *value = node_attr(n, "value");
-	const char **boxed = new(w->a, const char *, n->nin + 1);
+	const char **boxed = new(w->arena, const char *, n->nin + 1);
 	int guard, count;
 
 	if (value)
 		open_value_guard(w, n, value->v);
 	else
 		open_type_guard(w, n);
-	if (w->p->gpu)
+	if (w->plan->gpu)
 		write_unless(w, "rt_cuda_finish(&c, true)");
 	count = write_shared(w, n, boxed);
 	guard = add_guard(w, n, boxed, wanted_text(w, n, value));
 	for (int i = 0; i < count; i++)
 		out_line(&w->out, "rt_release(boxed_%d);", i);
-	if (w->p->gpu)
+	if (w->plan->gpu)
 		out_line(&w->out, "rt_cuda_end(&c);");
-	write_return_apart(&w->out, w->p->gpu, arena_printf(w->a, "rt_bail(&f, %d)", guard));
+	write_return_apart(&w->out, w->plan->gpu, arena_printf(w->arena, "rt_bail(&f, %d)", guard));
 	out_close(&w->out);
-	w->p->guards++;
+	w->plan->guards++;
 }
 
 /* ---- control flow ------------------------------------------------------------------------------------------------ */
@@ -170,10 +170,10 @@ write_bailout(Writer *w, const Node *n)
 static void
 renew_box(Writer *w, const Value *carried)
 {
-	const Buffer *b = plan_buffer(w->p, carried);
+	const Buffer *b = plan_buffer(w->plan, carried);
 
 	if (b->home == HOME_BOX && b->escapes && carried->node == carried->node->block->param)
-		write_new_box(w, b, plan_tensor(w->p, carried));
+		write_new_box(w, b, plan_tensor(w->plan, carried));
 }
 
 /* A parallel move of planned tensors that copies bytes. Each source is read before it is overwritten. */
@@ -190,7 +190,7 @@ reader_of(Writer *w, const Moves *m, int i)
 {
 	for (int k = 0; k < m->n; k++)
 		if (k != i && m->waits[k] && !m->kept[k] &&
-		    plan_buffer(w->p, m->from[k]) == plan_buffer(w->p, m->to[i]))
+		    plan_buffer(w->plan, m->from[k]) == plan_buffer(w->plan, m->to[i]))
 			return k;
 	return -1;
 }
@@ -199,18 +199,18 @@ static void
 write_move(Writer *w, const Moves *m, int i)
 {
 	Value *const to = m->to[i], *const from = m->from[i];
-	const Buffer *t = plan_buffer(w->p, to), *f = plan_buffer(w->p, from);
-	const int64_t at = tensor_offset(plan_tensor(w->p, to)), bytes = t->bytes - at;
+	const Buffer *t = plan_buffer(w->plan, to), *f = plan_buffer(w->plan, from);
+	const int64_t at = tensor_offset(plan_tensor(w->plan, to)), bytes = t->bytes - at;
 
 	renew_box(w, to);
 	if (m->kept[i]) {
 		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %s);", c_address(w, to, 0), m->kept[i],
 			 c_number(w, bytes));
 		write_stale(w, t);
-	} else if (w->p->gpu) {
+	} else if (w->plan->gpu) {
 		out_line(&w->out, "rt_cuda_move(&c, (RtCudaPart){ %d, %s, %s }, "
 			 "(RtCudaPart){ %d, %s, %s }, %s);", t->index, c_buffer(w, to), c_number(w, at),
-			 f->index, c_buffer(w, from), c_number(w, tensor_offset(plan_tensor(w->p, from))),
+			 f->index, c_buffer(w, from), c_number(w, tensor_offset(plan_tensor(w->plan, from))),
 			 c_number(w, bytes));
 	} else {
 		out_line(&w->out, "rt_move(%s, %s, %s);", c_address(w, to, 0), c_address(w, from, 0),
@@ -222,22 +222,23 @@ write_move(Writer *w, const Moves *m, int i)
 static void
 put_aside(Writer *w, const Moves *m, int i)
 {
-	const RtTensor *t = plan_tensor(w->p, m->to[i]);
+	const RtTensor *t = plan_tensor(w->plan, m->to[i]);
 
-	m->kept[i] = arena_printf(w->a, "kept_%d", w->nkept++);
+	m->kept[i] = arena_printf(w->arena, "kept_%d", w->nkept++);
 	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %s);", m->kept[i],
-		 c_home(w, m->from[i], 0), c_number(w, plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
+		 c_home(w, m->from[i], 0), c_number(w, plan_buffer(w->plan, m->to[i])->bytes - tensor_offset(t)));
 	write_unless(w, "cx->status");
 }
 
 static void
 write_planned_moves(Writer *w, Value *const *to, Value *const *from, int n)
 {
-	const Moves m = { to, from, n, new(w->a, bool, n + 1), new(w->a, const char *, n + 1) };
+	const Moves m = { to, from, n, new(w->arena, bool, n + 1), new(w->arena, const char *, n + 1) };
 	int first, free;
 
 	for (int i = 0; i < n; i++)
-		m.waits[i] = plan_buffer(w->p, to[i]) && plan_buffer(w->p, to[i]) != plan_buffer(w->p, from[i]);
+		m.waits[i] = plan_buffer(w->plan, to[i]) &&
+			     plan_buffer(w->plan, to[i]) != plan_buffer(w->plan, from[i]);
 	do {
 		first = free = -1;
 		for (int i = n - 1; i >= 0; i--)
@@ -263,7 +264,7 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 	bool slots = false;
 
 	for (int i = 0; i < n; i++) {
-		const Buffer *t = plan_buffer(w->p, to[i]);
+		const Buffer *t = plan_buffer(w->plan, to[i]);
 
 		buf_printf(&b, "%s, ", t ? "rt_none()" : c_box(w, from[i], true));
 		slots |= !t;
@@ -275,8 +276,8 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 	}
 	write_planned_moves(w, to, from, n);
 	for (int i = 0; i < n; i++)
-		if (!plan_buffer(w->p, to[i]))
-			out_line(&w->out, "rt_assign(&v[%d], next[%d]);", w->p->slot[to[i]->id], i);
+		if (!plan_buffer(w->plan, to[i]))
+			out_line(&w->out, "rt_assign(&v[%d], next[%d]);", w->plan->slot[to[i]->id], i);
 	if (slots) {
 		w->out.indent--;
 		out_line(&w->out, "}");
@@ -287,7 +288,7 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 static void
 write_if(Writer *w, const Node *n)
 {
-	write_boxes(w, n, w->p->step[n->id]);
+	write_boxes(w, n, w->plan->step[n->id]);
 	out_open(&w->out, "if (%s)", c_truth(w, n->in[0]));
 	write_block(w, n->sub[0]);
 	write_moves(w, n->out, n->sub[0]->ret->in, n->nout);
@@ -303,7 +304,7 @@ trip_count(Writer *w, const Value *v)
 {
 	int64_t i;
 
-	return known_int(w->p->known, v, &i) ? c_number(w, i) : c_truth(w, v);
+	return known_int(w->plan->known, v, &i) ? c_number(w, i) : c_truth(w, v);
 }
 
 /* Writes a loop. Each carried tensor has one buffer. */
@@ -313,18 +314,18 @@ write_loop(Writer *w, const Node *n)
 	Block *body = n->sub[0];
 	const int id = w->nloop++;
 
-	write_boxes(w, n, w->p->step[n->id]);
+	write_boxes(w, n, w->plan->step[n->id]);
 	for (int i = 1; i < body->param->nout; i++) {
-		Buffer *b = plan_buffer(w->p, body->param->out[i]);
+		Buffer *b = plan_buffer(w->plan, body->param->out[i]);
 
 		if (b && b->home == HOME_BOX)
-			write_boxes(w, body->param, w->p->step[n->id]);
+			write_boxes(w, body->param, w->plan->step[n->id]);
 	}
 	write_moves(w, body->param->out + 1, n->in + 2, n->nout);
 	out_line(&w->out, "bool go_%d = %s;", id, c_truth(w, n->in[1]));
 	out_open(&w->out, "for (int64_t i_%d = 0, n_%d = %s; go_%d && i_%d < n_%d; i_%d++)", id, id,
 		 trip_count(w, n->in[0]), id, id, id, id);
-	write_assign(w, body->param->out[0], arena_printf(w->a, "rt_int(i_%d)", id));
+	write_assign(w, body->param->out[0], arena_printf(w->arena, "rt_int(i_%d)", id));
 	write_block(w, body);
 	out_line(&w->out, "go_%d = %s;", id, c_truth(w, body->ret->in[0]));
 	write_moves(w, body->param->out + 1, body->ret->in + 1, n->nout);
@@ -350,10 +351,10 @@ has_place(Plan *p, const Node *n)
 static void
 write_node(Writer *w, Node *n)
 {
-	if (!plan_needs_step(w->p, n))
+	if (!plan_needs_step(w->plan, n))
 		return;
 	note_line(w, n);
-	if (n->nsub || node_is(n, prim_BailOut) || plan_is_kernel(w->p, n))
+	if (n->nsub || node_is(n, prim_BailOut) || plan_is_kernel(w->plan, n))
 		write_remark(w);
 	if (node_is(n, prim_If))
 		write_if(w, n);
@@ -361,11 +362,11 @@ write_node(Writer *w, Node *n)
 		write_loop(w, n);
 	else if (node_is(n, prim_BailOut))
 		write_bailout(w, n);
-	else if (plan_is_kernel(w->p, n)) {
+	else if (plan_is_kernel(w->plan, n)) {
 		if (!write_kernel(w, n))
-			fail_lacks(w->e->cx, n->at, "a kernel for %s of this form", n->kind->name);
+			fail_lacks(w->emit->cx, n->at, "a kernel for %s of this form", n->kind->name);
 	} else if (n->op) {
-		if (has_place(w->p, n))
+		if (has_place(w->plan, n))
 			BUG("%s has a planned place, but no kernel", n->kind->name);
 		write_op(w, n);
 	} else {
@@ -405,8 +406,8 @@ place_offset(Writer *w, const Buffer *b)
 {
 	if (b->home != HOME_ARENA)
 		return "-1";
-	return w->p->dynamic ? arena_printf(w->a, "at[%d]", b->spot) :
-	       arena_printf(w->a, "%lld", (long long)b->offset);
+	return w->plan->dynamic ? arena_printf(w->arena, "at[%d]", b->spot) :
+	       arena_printf(w->arena, "%lld", (long long)b->offset);
 }
 
 /* Writes const RtCudaPlace place[], with the size, arena offset and slot of every buffer, and whether it stays on the
@@ -414,7 +415,7 @@ place_offset(Writer *w, const Buffer *b)
 static void
 write_places(Writer *w, Out *o, const bool *returned)
 {
-	const Plan *p = w->p;
+	const Plan *p = w->plan;
 
 	out_line(o, "\t%sconst RtCudaPlace place[] = {", p->dynamic ? "" : "static ");
 	for (int i = 0; i < p->buffers.n; i++) {
@@ -430,13 +431,13 @@ write_places(Writer *w, Out *o, const bool *returned)
 static const bool *
 find_returned(Writer *w)
 {
-	const Node *ret = w->p->graph->top->ret;
-	bool *returned = new(w->a, bool, w->p->buffers.n + 1);
+	const Node *ret = w->plan->graph->top->ret;
+	bool *returned = new(w->arena, bool, w->plan->buffers.n + 1);
 
 	for (int i = 0; i < ret->nin; i++)
-		w->all_returned |= !mark_returned(w->p, ret->in[i], returned);
+		w->all_returned |= !mark_returned(w->plan, ret->in[i], returned);
 	if (w->all_returned)
-		memset(returned, true, (size_t)w->p->buffers.n * sizeof *returned);
+		memset(returned, true, (size_t)w->plan->buffers.n * sizeof *returned);
 	return returned;
 }
 
@@ -445,14 +446,15 @@ find_returned(Writer *w)
 static void
 write_frame(Writer *w, Out *o)
 {
-	const int n = w->p->buffers.n;
+	const int n = w->plan->buffers.n;
 
 	write_places(w, o, find_returned(w));
 	out_line(o, "\tRtMirror m[%d];", n + 1);
 	out_line(o, "\tRtCudaFrame c = { cx, %s, m, place, v, %d, 0, %s };", w->code, n,
-		 w->p->dynamic ? "s, (int)(at - s)" : "0, 0");
-	out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %s))\n\t\treturn cx->status;", w->p->dynamic ?
-		 arena_printf(w->a, "at[%d]", w->p->nspot) : arena_printf(w->a, "%lld", (long long)w->p->arena));
+		 w->plan->dynamic ? "s, (int)(at - s)" : "0, 0");
+	out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %s))\n\t\treturn cx->status;", w->plan->dynamic ?
+		 arena_printf(w->arena, "at[%d]", w->plan->nspot) :
+		 arena_printf(w->arena, "%lld", (long long)w->plan->arena));
 }
 
 static int
@@ -472,7 +474,7 @@ count_scopes(const Block *b)
 static void
 write_rest(Writer *w, Out *o)
 {
-	const Plan *p = w->p;
+	const Plan *p = w->plan;
 	const char *end = p->gpu ? "\trt_cuda_end(&c);\n" : "";
 	const Node *ret = p->graph->top->ret;
 	const int scopes = count_scopes(p->graph->top);
@@ -481,7 +483,7 @@ write_rest(Writer *w, Out *o)
 	for (int i = 0; i < ret->nin; i++)
 		buf_printf(&b, "%s, ", c_box(w, ret->in[i], true));
 	if (p->gpu)
-		write_unless(w, arena_printf(w->a, "rt_cuda_finish(&c, %s)", w->all_returned ? "true" : "false"));
+		write_unless(w, arena_printf(w->arena, "rt_cuda_finish(&c, %s)", w->all_returned ? "true" : "false"));
 	write_tables(w, o);
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
@@ -521,7 +523,7 @@ const char *
 emit_plan(Emit *e, Plan *p, int index, const char *code)
 {
 	const char *name = emit_name(e, p->fn, index, p->gpu ? "cuda" : "spec");
-	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 
 	if (!e->library || !write_direct(&w, name))
@@ -544,7 +546,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 char *
 plan_text(Emit *e, Plan *p, const char *code)
 {
-	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out rest = { 0 }, all = { 0 }, frame = { 0 };
 
 	p->kernels = p->calls.n = p->guards = p->launches = p->host.n = 0;

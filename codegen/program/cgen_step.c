@@ -21,8 +21,8 @@
 static int
 register_of(Writer *w, const Buffer *b)
 {
-	for (int i = 0; i < graph_ninputs(w->p->graph); i++)
-		if (plan_buffer(w->p, graph_inputs(w->p->graph)[i]) == b)
+	for (int i = 0; i < graph_ninputs(w->plan->graph); i++)
+		if (plan_buffer(w->plan, graph_inputs(w->plan->graph)[i]) == b)
 			return i;
 	return -1;
 }
@@ -31,7 +31,7 @@ register_of(Writer *w, const Buffer *b)
 static const char *
 value_operand(Writer *w, IValue v)
 {
-	return arena_printf(w->a, w->packed || !rt_unpacks(v) ? "RT_IN_VALUE(%d)" : "RT_IN_WEIGHT(%d)",
+	return arena_printf(w->arena, w->packed || !rt_unpacks(v) ? "RT_IN_VALUE(%d)" : "RT_IN_WEIGHT(%d)",
 			    c_weight(w, v));
 }
 
@@ -42,9 +42,9 @@ base_operand(Writer *w, const Buffer *b)
 	if (b->home == HOME_CONSTANT)
 		return value_operand(w, b->constant);
 	if (b->home == HOME_BOX)
-		return arena_printf(w->a, "RT_IN_SLOT(%d)", b->slot);
+		return arena_printf(w->arena, "RT_IN_SLOT(%d)", b->slot);
 	if (b->home == HOME_INPUT && register_of(w, b) >= 0)
-		return arena_printf(w->a, "RT_IN_REGISTER(%d)", register_of(w, b));
+		return arena_printf(w->arena, "RT_IN_REGISTER(%d)", register_of(w, b));
 	return NULL;
 }
 
@@ -60,25 +60,25 @@ add_box(Writer *w, const char *row)
 		map_put(&r->box_at, row, (void *)at);
 		buf_printf(&r->box, "\t\t{ %s },\n", row);
 	}
-	return arena_printf(w->a, "RT_IN_BOX(%d)", (int)at - 1);
+	return arena_printf(w->arena, "RT_IN_BOX(%d)", (int)at - 1);
 }
 
 static const char *
 tensor_operand(Writer *w, const Value *v, const Buffer *b, bool keep)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
 	const char *base = b->home == HOME_ARENA ? NULL : base_operand(w, b);
 	const char *type;
 
 	if (base && c_is_base(w, v, b))
 		return base;
-	if (w->p->dynamic || w->p->gpu || (b->home != HOME_ARENA && !base))
+	if (w->plan->dynamic || w->plan->gpu || (b->home != HOME_ARENA && !base))
 		return NULL;
-	type = arena_printf(w->a, "RT_%s, .ndim = %d", rt_dtypes[t->dtype].name, t->ndim);
+	type = arena_printf(w->arena, "RT_%s, .ndim = %d", rt_dtypes[t->dtype].name, t->ndim);
 	if (base)
-		return add_box(w, arena_printf(w->a, "%s, %lld, 0, %s, RT_BOX_VIEW, %s", c_geometry(w, t),
+		return add_box(w, arena_printf(w->arena, "%s, %lld, 0, %s, RT_BOX_VIEW, %s", c_geometry(w, t),
 			(long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes), base, type));
-	return add_box(w, arena_printf(w->a, "%s, %lld, %lld, 0, %s, %s", c_geometry(w, t),
+	return add_box(w, arena_printf(w->arena, "%s, %lld, %lld, 0, %s, %s", c_geometry(w, t),
 		(long long)(b->offset + tensor_offset(t)), keep ? (long long)(b->bytes - tensor_offset(t)) : 0LL,
 		keep ? "RT_BOX_COPY" : "RT_BOX_BORROW", type));
 }
@@ -88,7 +88,7 @@ static const char *
 add_number(Writer *w, const char *expression)
 {
 	buf_printf(&w->tables.number, "%s, ", expression);
-	return arena_printf(w->a, "RT_IN_NUMBER(%d)", w->tables.nnumber++);
+	return arena_printf(w->arena, "RT_IN_NUMBER(%d)", w->tables.nnumber++);
 }
 
 static const char *
@@ -99,27 +99,27 @@ add_numbers(Writer *w, const RtList *l)
 	if (l->n > RT_NUMBERS_MOST || first >> RT_NUMBERS_BITS)
 		return NULL;
 	for (int64_t i = 0; i < l->n; i++)
-		add_number(w, arena_printf(w->a, "rt_int(%s)", c_number(w, l->v[i].u.i)));
-	return arena_printf(w->a, "RT_IN_NUMBERS(%d, %d)", first, (int)l->n);
+		add_number(w, arena_printf(w->arena, "rt_int(%s)", c_number(w, l->v[i].u.i)));
+	return arena_printf(w->arena, "RT_IN_NUMBERS(%d, %d)", first, (int)l->n);
 }
 
 static const char *
 constant_operand(Writer *w, const Value *v)
 {
-	IValue c = known_at(w->p->known, v)->v;
+	IValue c = known_at(w->plan->known, v)->v;
 
 	if (c.tag == RT_NONE || !value_constant(v, &c) || c.tag == RT_NONE)
 		return "RT_IN_NONE";
 	if (c.tag == RT_BOOL)
-		return arena_printf(w->a, "RT_IN_BOOL(%d)", c.u.i != 0);
-	if (w->p->dynamic && c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
-		return add_number(w, arena_printf(w->a, "rt_int(%s)", c_number(w, c.u.i)));
-	if (w->p->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
-		return add_number(w, arena_printf(w->a, "rt_double(%s)", plan_real(w->p, c.u.f)));
-	if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
+		return arena_printf(w->arena, "RT_IN_BOOL(%d)", c.u.i != 0);
+	if (w->plan->dynamic && c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
+		return add_number(w, arena_printf(w->arena, "rt_int(%s)", c_number(w, c.u.i)));
+	if (w->plan->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
+		return add_number(w, arena_printf(w->arena, "rt_double(%s)", plan_real(w->plan, c.u.f)));
+	if (w->plan->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
 		return add_numbers(w, c.u.list);
 	if (c.tag == RT_INT && llabs(c.u.i) >> (RT_INT_BITS - 1) == 0)
-		return arena_printf(w->a, "RT_IN_INT(%lld)", (long long)c.u.i);
+		return arena_printf(w->arena, "RT_IN_INT(%lld)", (long long)c.u.i);
 	return value_operand(w, c);
 }
 
@@ -128,21 +128,21 @@ static const char *
 made_operand(Writer *w, const char *expression)
 {
 	out_line(&w->out, "made[%d] = %s;", w->tables.nmade_now, expression);
-	return arena_printf(w->a, "RT_IN_MADE(%d)", w->tables.nmade_now++);
+	return arena_printf(w->arena, "RT_IN_MADE(%d)", w->tables.nmade_now++);
 }
 
 static const char *
 operand(Writer *w, const Value *v, bool keep)
 {
-	const RtTensor *t = plan_tensor(w->p, v);
-	const Buffer *b = plan_buffer(w->p, v);
+	const RtTensor *t = plan_tensor(w->plan, v);
+	const Buffer *b = plan_buffer(w->plan, v);
 	const char *word;
 
-	if (!b && v->node == w->p->graph->top->param)
-		return arena_printf(w->a, "RT_IN_REGISTER(%d)", v->index);
+	if (!b && v->node == w->plan->graph->top->param)
+		return arena_printf(w->arena, "RT_IN_REGISTER(%d)", v->index);
 	if (!b && !node_is(v->node, prim_Constant))
-		return arena_printf(w->a, "RT_IN_SLOT(%d)", slot_of(w, v));
-	w->e->doubles |= t && t->dtype == RT_f64;
+		return arena_printf(w->arena, "RT_IN_SLOT(%d)", slot_of(w, v));
+	w->emit->doubles |= t && t->dtype == RT_f64;
 	word = b ? tensor_operand(w, v, b, keep) : constant_operand(w, v);
 	return word ? word : made_operand(w, c_box(w, v, keep));
 }
@@ -173,13 +173,13 @@ add_inputs(Writer *w, const Node *n, const bool *keep)
 	const int fixed = s && s->vararg ? s->nargs : n->nin;
 
 	for (int i = 0; i < fixed; i++) {
-		w->packed = i == 0 && w->p->by_panels[n->id];
+		w->packed = i == 0 && w->plan->by_panels[n->id];
 		add_word(w, operand(w, n->in[i], keep[i]));
 		w->packed = false;
 	}
 	if (!s || !s->vararg)
 		return fixed;
-	add_word(w, arena_printf(w->a, "RT_IN_LIST(%d)", n->nin - fixed));
+	add_word(w, arena_printf(w->arena, "RT_IN_LIST(%d)", n->nin - fixed));
 	for (int i = fixed; i < n->nin; i++)
 		add_word(w, operand(w, n->in[i], true));
 	return fixed + 1;
@@ -190,13 +190,13 @@ static void
 add_outputs(Writer *w, const Node *n)
 {
 	for (int i = 0; i < n->nout; i++) {
-		Buffer *b = plan_buffer(w->p, n->out[i]);
+		Buffer *b = plan_buffer(w->plan, n->out[i]);
 
 		if (b && b->home == HOME_BOX && b->slot >= 0 && !b->owner) {
 			b->owner = n->out[i];
-			add_word(w, arena_printf(w->a, "%d", b->slot));
+			add_word(w, arena_printf(w->arena, "%d", b->slot));
 		} else if (!b) {
-			add_word(w, arena_printf(w->a, "%d", w->p->slot[n->out[i]->id]));
+			add_word(w, arena_printf(w->arena, "%d", w->plan->slot[n->out[i]->id]));
 		} else {
 			add_word(w, "RT_DROP");
 		}
@@ -218,7 +218,7 @@ write_run(Writer *w)
 		r->begin = text->n;
 	}
 	r->nstep++;
-	write_unless(w, arena_printf(w->a, "rt_steps(&f, %d, %d)", r->first, r->nstep - r->first));
+	write_unless(w, arena_printf(w->arena, "rt_steps(&f, %d, %d)", r->first, r->nstep - r->first));
 	r->end = text->n;
 }
 
@@ -227,15 +227,15 @@ static void
 write_results(Writer *w, const Node *n)
 {
 	for (int i = 0; i < n->nout; i++) {
-		const Buffer *b = plan_buffer(w->p, n->out[i]);
-		const RtTensor *t = RT_LIMIT(false, true) && !w->p->dynamic ? plan_tensor(w->p, n->out[i]) : NULL;
+		const Buffer *b = plan_buffer(w->plan, n->out[i]);
+		const RtTensor *t = RT_LIMIT(false, true) && !w->plan->dynamic ? plan_tensor(w->plan, n->out[i]) : NULL;
 
 		if (t && b->home == HOME_BOX && b->owner == n->out[i])
 			out_line(&w->out, "RT_ASSERT(rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s + %d));", b->slot,
 				 rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim);
 		if (!b && node_is_loose(n))
-			out_line(&w->out, "rt_settle(v[%d], %s);", w->p->slot[n->out[i]->id],
-				 emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
+			out_line(&w->out, "rt_settle(v[%d], %s);", w->plan->slot[n->out[i]->id],
+				 emit_type(w->emit, type_unshaped(w->emit->cx, n->out[i]->type)));
 		if (b && b->home == HOME_BOX && b->owner == n->out[i])
 			write_stale(w, b);
 	}
@@ -272,9 +272,9 @@ add_guard(Writer *w, const Node *n, const char *const *boxed, const char *why)
 	for (int i = 1; i < n->nin; i++)
 		add_word(w, boxed[i] ? made_operand(w, boxed[i]) : operand(w, n->in[i], true));
 	for (int64_t i = 0; i < regs->n; i++)
-		add_word(w, arena_printf(w->a, "%lld", (long long)regs->v[i].u.i));
+		add_word(w, arena_printf(w->arena, "%lld", (long long)regs->v[i].u.i));
 	r->made = r->nmade_now > r->made ? r->nmade_now : r->made;
-	buf_printf(&r->guard, "\t\t{ %s, %lld, %d, %d, %u },\n", out_literal(w->a, why),
+	buf_printf(&r->guard, "\t\t{ %s, %lld, %d, %d, %u },\n", out_literal(w->arena, why),
 		   (long long)node_int(n, "pc", 0), n->nin - 1, at, place_row(w));
 	return r->nguard++;
 }

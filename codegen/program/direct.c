@@ -79,21 +79,22 @@ is_direct(Plan *p, ValueVec *results)
 static void
 write_function(Writer *of, const char *name)
 {
-	Writer w = { .e = of->e, .p = of->p, .a = of->a, .code = of->code, .out = { .indent = 1 }, .direct = true };
-	Out *o = &w.e->plans;
+	Writer w = { .emit = of->emit, .plan = of->plan, .arena = of->arena, .code = of->code,
+		     .out = { .indent = 1 }, .direct = true };
+	Out *o = &w.emit->plans;
 
-	for NODES(n, w.p->graph->top) {
-		if (!plan_needs_step(w.p, n) || node_makes_parts(n))
+	for NODES(n, w.plan->graph->top) {
+		if (!plan_needs_step(w.plan, n) || node_makes_parts(n))
 			continue;
 		note_line(&w, n);
 		write_remark(&w);
 		if (!write_kernel(&w, n))
-			fail_lacks(w.e->cx, n->at, "a kernel for %s of this form", n->kind->name);
+			fail_lacks(w.emit->cx, n->at, "a kernel for %s of this form", n->kind->name);
 	}
 	out_line(o, "\n/* The kernels of %s, on memory of the caller's. */", name);
 	out_line(o, "static int\n%s_run(RtCx *cx, const void *const *in, void *const *out)\n{", name);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n\n\t(void)in, (void)out;\n"
-		 "\tif (!arena)\n\t\treturn RT_ERROR;\n%s\treturn cx->status;\n}", (long long)w.p->arena,
+		 "\tif (!arena)\n\t\treturn RT_ERROR;\n%s\treturn cx->status;\n}", (long long)w.plan->arena,
 		 w.out.text.at ? w.out.text.at : "");
 	buf_free(&w.out.text);
 }
@@ -103,27 +104,27 @@ write_direct(Writer *w, const char *name)
 {
 	ValueVec results = { 0 };
 
-	if (!is_direct(w->p, &results))
+	if (!is_direct(w->plan, &results))
 		return false;
 	write_function(w, name);
 	for (int i = 0; i < results.n; i++)
-		write_new_box(w, plan_buffer(w->p, results.at[i]), plan_tensor(w->p, results.at[i]));
+		write_new_box(w, plan_buffer(w->plan, results.at[i]), plan_tensor(w->plan, results.at[i]));
 	out_line(&w->out, "const void *const in[] = {");
-	for (int i = 0; i < w->p->buffers.n; i++)
-		if (w->p->buffers.at[i]->home == HOME_INPUT)
-			out_line(&w->out, "\trt_data(%s.u.t),", w->p->buffers.at[i]->place);
+	for (int i = 0; i < w->plan->buffers.n; i++)
+		if (w->plan->buffers.at[i]->home == HOME_INPUT)
+			out_line(&w->out, "\trt_data(%s.u.t),", w->plan->buffers.at[i]->place);
 	out_line(&w->out, "\t0");
 	out_line(&w->out, "};");
 	out_line(&w->out, "void *const out[] = {");
 	for (int i = 0; i < results.n; i++)
-		out_line(&w->out, "\trt_data(v[%d].u.t),", plan_buffer(w->p, results.at[i])->slot);
+		out_line(&w->out, "\trt_data(v[%d].u.t),", plan_buffer(w->plan, results.at[i])->slot);
 	out_line(&w->out, "\t0");
 	out_line(&w->out, "};");
 	out_blank(&w->out);
-	write_unless(w, arena_printf(w->a, "%s_run(cx, in, out)", name));
-	for NODES(n, w->p->graph->top)
-		if (plan_needs_step(w->p, n) && node_makes_parts(n))
+	write_unless(w, arena_printf(w->arena, "%s_run(cx, in, out)", name));
+	for NODES(n, w->plan->graph->top)
+		if (plan_needs_step(w->plan, n) && node_makes_parts(n))
 			write_prim(w, n);
-	w->p->direct = arena_printf(w->a, "%s_run", name);
+	w->plan->direct = arena_printf(w->arena, "%s_run", name);
 	return true;
 }

@@ -28,7 +28,7 @@ write_whole(Cx *cx, const char *path, const char *text, int64_t n)
 {
 	RtWhole w;
 
-	if (!rt_whole_open(&w, path) || (fwrite(text, 1, (size_t)n, w.f), rt_whole_end(&w, true)))
+	if (!rt_whole_open(&w, path) || (fwrite(text, 1, (size_t)n, w.file), rt_whole_end(&w, true)))
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 }
 

@@ -23,10 +23,10 @@ typedef struct StepTables {
 } StepTables;
 
 typedef struct Writer {
-	Emit *e;
-	Plan *p;
+	Emit *emit;
+	Plan *plan;
 	Out   out;
-	Arena *a;
+	Arena *arena;
 	const char *code;        /* C name of the generic code */
 	Buf   head;              /* declarations of arrays of sizes, of a dynamic function */
 	int   nhead;

@@ -561,7 +561,7 @@ archive_write(Cx *cx, const char *path, const char *root, const Record *members,
 	RT_ASSERT(n >= 0);
 	if (!rt_whole_open(&w, path))
 		not_written(cx, path, strerror(errno));
-	said = seeks ? write_members(cx, w.f, root, members, n) : write_through(cx, w.f, root, members, n);
+	said = seeks ? write_members(cx, w.file, root, members, n) : write_through(cx, w.file, root, members, n);
 	if (rt_whole_end(&w, !said))
 		not_written(cx, path, said ? said : strerror(errno));
 }

@@ -12,7 +12,7 @@ typedef struct Indexing {
 	int      n;                        /* number of index vectors */
 	RtTensor *at[RT_MAX_RANK];         /* index vectors: int64, of any shape that broadcasts to B */
 	int      dim[RT_MAX_RANK];         /* dim of self that at[i] indexes */
-	Geom     before, b, after;    /* parts of the result's dims; strides are self's, in bytes; b has no strides */
+	Geom     before, index, after;    /* parts of the result's dims; strides are self's, in bytes; index has none */
 	int64_t  nb;
 	int64_t *offset;                   /* (nb) offsets in bytes */
 } Indexing;
@@ -98,17 +98,17 @@ broadcast_indices(RtCx *cx, Indexing *x)
 	char text[3][SIZES_TEXT];
 
 	for (int i = 0; i < x->n; i++) {
-		int n = x->b.n;
+		int n = x->index.n;
 		int64_t dims[RT_MAX_RANK];
-		memcpy(dims, x->b.dims, sizeof dims);
-		if (rt_broadcast(cx, &x->b.n, x->b.dims, x->at[i]->ndim, x->at[i]->dims)) {
+		memcpy(dims, x->index.dims, sizeof dims);
+		if (rt_broadcast(cx, &x->index.n, x->index.dims, x->at[i]->ndim, x->at[i]->dims)) {
 			rt_clear_error(cx);
 			return rt_raise(cx, "shape mismatch: indexing tensors could not be broadcast together with "
 				"shapes %s, %s", sizes_text(text[0], n, dims),
 				sizes_text(text[1], x->at[i]->ndim, x->at[i]->dims));
 		}
 	}
-	x->nb = product(x->b.dims, 0, x->b.n);
+	x->nb = product(x->index.dims, 0, x->index.n);
 	return RT_OK;
 }
 
@@ -148,7 +148,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 	memset(x->offset, 0, x->nb * 8);
 	for (int i = 0; i < x->n; i++) {
 		int d = x->dim[i];
-		RtTensor *t = expanded(cx, x->at[i], x->b.n, x->b.dims);
+		RtTensor *t = expanded(cx, x->at[i], x->index.n, x->index.dims);
 		const int64_t *at = t ? (const int64_t *)(const void *)rt_data(t) : NULL;
 		int64_t size, step;
 		if (!t)
@@ -179,12 +179,12 @@ indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geo
 		return cx->status ? cx->status : RT_UNKNOWN_META;
 	place_dims(self, x);
 	result->n = 0;
-	if (x->before.n + x->b.n + x->after.n > RT_MAX_RANK)
+	if (x->before.n + x->index.n + x->after.n > RT_MAX_RANK)
 		return rt_raise(cx, "tensors of more than %d dimensions are not supported", RT_MAX_RANK);
 	for (int i = 0; i < x->before.n; i++)
 		result->dims[result->n++] = x->before.dims[i];
-	for (int i = 0; i < x->b.n; i++)
-		result->dims[result->n++] = x->b.dims[i];
+	for (int i = 0; i < x->index.n; i++)
+		result->dims[result->n++] = x->index.dims[i];
 	for (int i = 0; i < x->after.n; i++)
 		result->dims[result->n++] = x->after.dims[i];
 	return cx->meta || product(result->dims, 0, result->n) == 0 ? RT_OK : make_offsets(cx, self, x);
@@ -275,7 +275,7 @@ static int
 lay_out(RtCx *cx, RtTensor *self, const Indexing *x, Geom *result)
 {
 	const int64_t bytes = rt_dtypes[self->dtype].bytes;
-	const int first = x->before.n, end = first + x->b.n;
+	const int first = x->before.n, end = first + x->index.n;
 	RtTensor *operand[1 + RT_MAX_RANK] = { NULL };
 
 	for (int i = 0; i < result->n; i++)

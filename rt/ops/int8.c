@@ -15,7 +15,7 @@ RT_SMALL
 
 typedef struct Launch {
 	ViConv     v;
-	ViWeights  w;
+	ViWeights  weights;
 	const uint8_t *x;
 	uint8_t   *y;
 } Launch;
@@ -27,12 +27,12 @@ run_units(void *arg, int64_t begin, int64_t end)
 	uint8_t *scratch = NULL;
 
 	if (vi_is_depthwise(&l->v)) {
-		vi_depthwise(begin, end, &l->v, l->x, &l->w, l->y);
+		vi_depthwise(begin, end, &l->v, l->x, &l->weights, l->y);
 		return;
 	}
 	if (vi_scratch(&l->v) && !(scratch = rt_thread_scratch(vi_scratch(&l->v))))
 		return;                                  /* rt_parallel reports it to the caller (note_lost) */
-	vi_conv(begin, end, &l->v, l->x, &l->w, l->y, scratch);
+	vi_conv(begin, end, &l->v, l->x, &l->weights, l->y, scratch);
 }
 
 enum { GRAIN = 1 << 20 };        /* smallest number of multiplications that a thread is worth */
@@ -69,14 +69,14 @@ launch(RtCx *cx, Launch *l, const RtTensor *w, RtTensor *scale, RtTensor *bias)
 	if (!start || !panels)
 		return RT_ERROR;
 	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
-	l->w = (ViWeights){ panels, start, NULL, NULL };
+	l->weights = (ViWeights){ panels, start, NULL, NULL };
 	if (!v->sums) {
 		scale = dense_in(cx, scale, RT_f32);
 		bias = dense_in(cx, bias, RT_f32);
 		if (!scale || !bias)
 			return RT_ERROR;
-		l->w.scale = (const float *)rt_data(scale);
-		l->w.bias = (const float *)rt_data(bias);
+		l->weights.scale = (const float *)rt_data(scale);
+		l->weights.bias = (const float *)rt_data(bias);
 	}
 	return run_product(cx, l);
 }
@@ -242,7 +242,7 @@ int8_pack(RtCx *cx, const RtTensor *w, Int8Weights *p)
 int
 int8_sums(RtCx *cx, const Int8Weights *w, int64_t rows, const uint8_t *x, int32_t x_zero, int32_t *sums)
 {
-	Launch l = { .v = product_of(w), .w = { w->panels, w->start, NULL, NULL }, .x = x, .y = (uint8_t *)sums };
+	Launch l = { .v = product_of(w), .weights = { w->panels, w->start, NULL, NULL }, .x = x, .y = (uint8_t *)sums };
 
 	if (!rows || !w->n)
 		return RT_OK;

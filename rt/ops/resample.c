@@ -417,7 +417,7 @@ RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 
 typedef struct Sampled {                 /* Arrays of the same type. */
-	VgGrid g;
+	VgGrid sampling;
 	const void *x, *grid;
 	void *y;
 } Sampled;
@@ -427,7 +427,7 @@ sample_f32(void *arg, int64_t begin, int64_t end)
 {
 	const Sampled *s = arg;
 
-	vg_sample_f32(begin, end, &s->g, s->x, s->grid, s->y);
+	vg_sample_f32(begin, end, &s->sampling, s->x, s->grid, s->y);
 }
 
 static void
@@ -435,7 +435,7 @@ sample_f64(void *arg, int64_t begin, int64_t end)
 {
 	const Sampled *s = arg;
 
-	vg_sample_f64(begin, end, &s->g, s->x, s->grid, s->y);
+	vg_sample_f64(begin, end, &s->sampling, s->x, s->grid, s->y);
 }
 
 static int
@@ -486,7 +486,7 @@ sample(RtCx *cx, VgGrid *g, bool last, const RtTensor *x, const RtTensor *grid, 
 	g->xc = x->strides[channels];
 	g->yc = y->strides[channels];
 	g->gc = grid->strides[g->nd + 1];
-	s.g = *g;
+	s.sampling = *g;
 	if (rt_numel(y))
 		rt_parallel(cx, y->dims[0] * vg_strips(g), 1 + 4000 / (VG_POINTS * (g->channels + 1)),
 			    x->dtype == RT_f32 ? sample_f32 : sample_f64, &s);
