@@ -71,6 +71,16 @@ free_blocks(ScratchBlock *b)
 	}
 }
 
+static void
+free_sizes(RtCx *cx)
+{
+	for (RtKnownSizes *k = cx->sizes, *next; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	cx->sizes = NULL;
+}
+
 void
 rt_cx_free(RtCx *cx)
 {
@@ -94,7 +104,7 @@ rt_cx_free(RtCx *cx)
 	if (cx->gen)
 		rt_release(rt_ref(RT_GENERATOR, cx->gen));
 	rt_mem_back(cx->arena);
-	rt_sizes_free(cx);
+	free_sizes(cx);
 	rt_clear_error(cx);
 	if (!cx->child)
 		rt_mem_end();

@@ -618,11 +618,3 @@ rt_type_name(IValue v)
 	buf_free(&b);
 	return name;
 }
-
-bool
-rt_holds_weights(IValue v)
-{
-	static const char own[] = "__torch__.torch.classes.";
-
-	return v.tag == RT_OBJECT && !strncmp(v.u.obj->cls->name, own, sizeof own - 1);
-}

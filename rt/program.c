@@ -8,16 +8,9 @@
  */
 #include "program.h"
 
-#ifdef __TINYC__
-#include <pthread.h>
-#else
-#include <stdatomic.h>
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef struct RtLoader {
 	RtCx *cx;
@@ -28,57 +21,6 @@ typedef struct RtLoader {
 } Loader;
 
 static int build(Loader *, IValue *out);
-
-/* ---- locks ---------------------------------------------------------------------------------------------------- */
-
-#ifdef __TINYC__
-
-/* The one lock of programs built by tcc, which has no atomic operations. No lock is taken while another one is held. */
-static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
-
-void
-rt_process_lock(RtProcessLock *l)
-{
-	(void)l;
-	pthread_mutex_lock(&all);
-}
-
-void
-rt_process_unlock(RtProcessLock *l)
-{
-	(void)l;
-	pthread_mutex_unlock(&all);
-}
-
-#else
-
-/* Tries to take the lock. Succeeds if the lock is free, or if another process held it when this one was forked. */
-static bool
-take(RtProcessLock *l, int process)
-{
-	int holder = 0;
-
-	return atomic_compare_exchange_strong(l, &holder, process) ||
-	       (holder != process && atomic_compare_exchange_strong(l, &holder, process));
-}
-
-void
-rt_process_lock(RtProcessLock *l)
-{
-	const struct timespec moment = { 0, 100000 };
-	const int process = (int)getpid();
-
-	while (!take(l, process))
-		nanosleep(&moment, NULL);
-}
-
-void
-rt_process_unlock(RtProcessLock *l)
-{
-	*l = 0;
-}
-
-#endif
 
 /* ---- weights -------------------------------------------------------------------------------------------------- */
 
@@ -102,73 +44,6 @@ storage_of(Loader *l, const RtSpan *span)
 	s->kind = RT_PACKED;
 	s->packed = span;
 	return s;
-}
-
-bool
-rt_packed_row(RtCx *cx, const RtTensor *t, int64_t row, void *to)
-{
-	const RtSpan *span = t->storage->packed;
-	const int64_t width = t->dims[1], at = t->offset / (width ? width : 1) + row;
-
-	memset(to, 0, (size_t)(width * rt_dtypes[t->dtype].bytes));      /* elements that are in no part are 0 */
-	for (int64_t i = 0; i < span->offset; i++) {
-		RtPacking p = span->packing[i];
-		const int64_t column = at - p.to / (width ? width : 1);
-
-		if (p.sn != width || p.k != width || p.sk != 1 || p.taps != 1 || p.inner || p.to % width ||
-		    t->offset % width)
-			return false;
-		p.to -= at * width;
-		if (column >= 0 && column < p.n)
-			cx->program->unpack(cx->program->weights, &p, column, column + 1, to);
-	}
-	return true;
-}
-
-void
-rt_unpack(RtCx *cx, RtStorage *s)
-{
-	static RtProcessLock one;
-
-	rt_process_lock(&one);
-	if (s->kind == RT_PACKED) {
-		memset(s->data, 0, (size_t)s->packed->bytes);      /* elements that are in no part are 0 */
-		for (int64_t i = 0; i < s->packed->offset; i++) {
-			const RtPacking *p = &s->packed->packing[i];
-
-			cx->program->unpack(cx->program->weights, p, 0, p->n, s->data);
-		}
-		s->kind = RT_HEAP;    /* this atomic store comes last, so that threads which read it see the data */
-	}
-	rt_process_unlock(&one);
-}
-
-bool
-rt_unpacks(IValue v)
-{
-	bool any = v.tag == RT_TENSOR || rt_holds_weights(v);
-
-	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n && !any; i++)
-		any = rt_unpacks(v.u.list->v[i]);
-	return any;
-}
-
-void
-rt_unpack_all(RtCx *cx, IValue v)
-{
-	for (int i = 0; rt_holds_weights(v) && i < v.u.obj->cls->nslot; i++)
-		rt_unpack_all(cx, v.u.obj->slot[i]);
-	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED)
-		rt_unpack(cx, v.u.t->storage);
-	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
-		rt_unpack_all(cx, v.u.list->v[i]);
-}
-
-IValue
-rt_weight(RtCx *cx, int i)
-{
-	rt_unpack_all(cx, cx->value[i]);
-	return cx->value[i];
 }
 
 static int

@@ -468,7 +468,7 @@ int    rt_steps(const RtFrame *, int first, int n);
 typedef RT_ATOMIC int RtProcessLock;     /* id of the process whose thread holds the lock; 0 if it is free */
 void   rt_process_lock(RtProcessLock *);
 void   rt_process_unlock(RtProcessLock *);
-IValue rt_weight(RtCx *, int i);         /* returns cx->value[i], borrowed, with its weights unpacked (program.c) */
+IValue rt_weight(RtCx *, int i);         /* returns cx->value[i], borrowed, with its weights unpacked (weights.c) */
 bool   rt_unpacks(IValue);               /* whether rt_unpack_all may have anything to unpack in such a value */
 /* returns a new reference, and moves *at to the next operand */
 IValue rt_step_operand(const RtFrame *, const uint32_t **at);
@@ -513,12 +513,17 @@ typedef struct RtSizes {
 } RtSizes;
 /* Special index of an RT_DO_PROFILE: the next instruction runs on real data, because its tensors contain sizes. */
 enum { RT_SIZES_RUN = 0x7fffffff };
-typedef struct RtKnownSizes RtKnownSizes;
+/* A layout that was computed for a call. A context keeps the last RT_LIMIT_SIZES_KEPT of them. */
+typedef struct RtKnownSizes {
+	struct RtKnownSizes *next;       /* next entry of the cache, which was used less recently */
+	const RtSizes *of;
+	bool    fits;
+	int64_t s[];     /* natom values, of which the first are the symbols; then counts, then offsets */
+} RtKnownSizes;
 /* Returns s[0 .. natom + ncount), followed by the offset of each buffer and the arena's size in bytes. The first
  * elements of s are the symbols. Null if the specialization does not accept these symbols, or if an error was
  * raised. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
-void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
 /* rt_see passes a value to `put` as numbers: dtype, sizes, strides, and the earlier tensor whose storage it shares. The
  * elements of a container follow in order. RT_SEEN_FIXED marks a number that must be the same for all symbols. */

@@ -416,9 +416,9 @@ IValue    rt_item(RtCx *, const RtTensor *);
 
 /* Whether the value is an object of PyTorch's own classes, such as a quantized layer's packed parameters. */
 bool rt_holds_weights(IValue);
-/* program.c: unpacks the data of an RT_PACKED storage at the first call. */
+/* weights.c: unpacks the data of an RT_PACKED storage at the first call. */
 void rt_unpack(RtCx *, RtStorage *);
-/* program.c: unpacks all tensors of v: v itself, the elements of a list, or the slots of packed parameters. */
+/* weights.c: unpacks all tensors of v: v itself, the elements of a list, or the slots of packed parameters. */
 void rt_unpack_all(RtCx *, IValue v);
 /* Unpacks one row of a contiguous matrix over an RT_PACKED storage. Returns false if the parts are not rows of the
  * matrix; then the caller must unpack all of it by rt_unpack. */

@@ -409,13 +409,6 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 
 /* ---- cache of layouts ------------------------------------------------------------------------------------------ */
 
-struct RtKnownSizes {
-	RtKnownSizes *next;      /* next entry of the cache, which was used less recently */
-	const RtSizes *of;
-	bool    fits;
-	int64_t s[];             /* natom values, of which the first are the symbols; then counts, then offsets */
-};
-
 static RtKnownSizes *
 find_known(RtCx *cx, const RtSizes *of, const int64_t *symbol)
 {
@@ -439,16 +432,6 @@ forget_oldest(RtCx *cx)
 	if (*at)
 		free(*at);
 	*at = NULL;
-}
-
-void
-rt_sizes_free(RtCx *cx)
-{
-	for (RtKnownSizes *k = cx->sizes, *next; k; k = next) {
-		next = k->next;
-		free(k);
-	}
-	cx->sizes = NULL;
 }
 
 static bool

@@ -240,7 +240,7 @@ void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapT
 
 double rt_sum_floats(int64_t n, const float *);
 
-/* ---- nn.c -------------------------------------------------------------------------------------------------------- */
+/* ---- exps.c ------------------------------------------------------------------------------------------------------ */
 
 /* Computes y = exp(x - top), with subnormal results as 0. top must be the greatest x. y may be x. */
 void rt_exps(float *y, const float *x, int64_t n, float top);
