@@ -25,7 +25,7 @@ TABLES = {"rt/all.c", "rt/casts.c", "rt/ops/parts.c"}
 # and expressions.
 CIRCLES = {"frontend/script": 20, "rt": 16, "rt/ops": 3}
 # Names of static functions that stand in more than COMMON_FILES files. The number may only fall: such a name says too little.
-COMMON_FILES, COMMON_NAMES = 3, 10
+COMMON_FILES, COMMON_NAMES = 3, 0
 # Members of one letter that refer to another struct. The number may only fall. Letters are for counts (n) and for geometry and
 # formulas: sizes, strides, coordinates and operands, whose types GEOMETRY lists, and numbers.
 LETTERS, GEOMETRY = 86, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}

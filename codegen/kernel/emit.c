@@ -169,7 +169,8 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);
 	set_launch(e, k, s, m.text, call);
-	call->work = (Counts){ k->name, kernel_comment(k), -1, -1 };
+	call->work = (Counts){ .form = k->name, .what = kernel_comment(k), .flops = count_of(kernel_steps(k)),
+			       .bytes = -1 };
 	call->scratch = m.scratch;
 	emit_header(e, m.header);
 	return true;

@@ -64,7 +64,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_LINEAR] = { row_linear },
 	[LOWER_ADDMM] = { row_addmm },
 	[LOWER_CONTRACT] = { row_contract },
-	[LOWER_CONVOLUTION] = { row_convolution, .gpu = row_convolution_data },
+	[LOWER_CONVOLUTION] = { row_convolution },
 	[LOWER_CONVOLUTION_BACKWARD] = { row_convolution_backward },
 	[LOWER_MAX_POOL] = { row_max_pool, .parts = true },
 	[LOWER_AVG_POOL] = { row_avg_pool, .parts = true },

@@ -791,6 +791,19 @@ kernel_lets(const Kernel *k)
 	return size_times(k->sizes, size_number(k->sizes, k->let.n), kernel_points(k));
 }
 
+const Size *
+kernel_steps(const Kernel *k)
+{
+	int64_t steps = 0;
+
+	for (int i = 0; i < k->stage.n; i++) {
+		const Stage from = k->stage.at[i], end = kernel_stage_end(k, i);
+
+		steps += from.each ? end.let - from.let + end.state - from.state : 0;
+	}
+	return size_times(k->sizes, size_number(k->sizes, steps), kernel_points(k));
+}
+
 const char *
 kernel_comment(const Kernel *k)
 {

@@ -249,6 +249,7 @@ const Size *kernel_points(const Kernel *);               /* the product of all e
 /* Returns the number of bytes of all operand elements that the axes reach, and the number of lets computed. */
 const Size *kernel_bytes(const Kernel *);
 const Size *kernel_lets(const Kernel *);
+const Size *kernel_steps(const Kernel *);        /* number of lets and folds of all points; not those once for a row */
 const char *kernel_comment(const Kernel *);              /* "add, relu: 3136 x 64" */
 bool    kernel_has_address(const Kernel *, int operand); /* Does a call pass its address? */
 int     kernel_addresses(const Kernel *);                /* number of operands whose address a call passes */
@@ -337,6 +338,8 @@ bool  kernel_has_cuda(const Kernel *);
 enum { CUDA_BLOCK = 256, CUDA_SELECTED = 4096 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
+/* Is it a sum of products of its first two inputs? */
+bool  kernel_is_contract(const Kernel *);
 /* Is it a sum of products that can use tiles in shared memory? Its axes must be rows (the second input does not depend
  * on them), groups, and columns (the first input does not). Sets the grid. */
 bool  kernel_cuda_tiles(const Kernel *, const Size *grid[3]);

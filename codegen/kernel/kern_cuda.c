@@ -101,9 +101,9 @@ typedef struct Launch {
 /* Plans a launch. Returns false if it has more blocks than a grid may have. A number of blocks that depends on sizes
  * is checked when the kernel is launched. */
 static bool
-plan_launch(const KernelCall *from, Kernel *k, Launch *to)
+plan_launch(Kernel *k, Launch *to)
 {
-	const bool contract = from->schedule && from->schedule->micro;
+	const bool contract = kernel_is_contract(k);
 	const Size *one = size_number(k->sizes, 1);
 	int64_t n;
 
@@ -139,7 +139,7 @@ emit_launch(Emit *e, const KernelCall *from, Kernel *k, CudaCall *to)
 {
 	Launch l;
 
-	if (!plan_launch(from, k, &l))
+	if (!plan_launch(k, &l))
 		BUG("%s: a launch that was planned is too large", from->kernel->name);
 	*to = (CudaCall){ .checked = from->checked, .symbol = kernel_cuda_symbols(k) ? k->typical : NULL };
 	set_grid(e, &l, to);
@@ -171,7 +171,7 @@ cuda_launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 			*why = "its kernel reads through tables of indices, which CUDA kernels do not";
 			return 0;
 		}
-		if (k && !plan_launch(&calls[i], kernel_copy(k), &l)) {
+		if (k && !plan_launch(kernel_copy(k), &l)) {
 			*why = "its kernel has more blocks than a grid may have";
 			return 0;
 		}

@@ -82,8 +82,6 @@ typedef struct Windows {
 } Windows;
 /* adds the axes of output positions, or, if summed, of taps */
 void contract_windows(Contract *, const Windows *, bool summed);
-/* Does the window reach into padding or past the end of x along this dim? */
-bool windows_leave(const Windows *, int place);
 /* A convolution over one to three dims, with any layouts and any weights. */
 typedef struct Convolution {
 	const RtTensor *x, *w, *y;
@@ -97,6 +95,10 @@ void contract_convolution(Contract *, const Convolution *); /* adds its axes; th
 void contract_from(Contract *, int64_t y, int64_t w);                     /* sets the offsets of y and w */
 /* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
+/* Adds a launch of the kernel. value: by operand. On the GPU, the node's epilogue follows: its result replaces y, and
+ * its operands are passed behind the existing ones. Returns false if the epilogue has no kernel. */
+struct Row;
+bool contract_launch(struct Row *, Contract *, const Value *const *value, int rows);
 /* Makes it the call's kernel, whose units the microkernel `micro` computes. after: on the GPU, the node's epilogue. Its
  * operands are passed behind the existing ones. */
 void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);

@@ -4,11 +4,12 @@
  * A convolution over one dim, within a group:
  *
  *    axes i0: n, i1: out channels, i2: output positions, i3: in channels reduce, i4: taps reduce
- *    x1 read ... + step * i2 + wide * i4 - pad  where step * i2 + wide * i4 - pad < size of x
+ *    x1 read ... + [step * i2 + wide * i4 - pad < size of x]
  *    each   t0 = x1 * x2, r0 = sum(t0)
  *    once   t1 = r0 + x3, y0 = t1
  */
 #include "lower.h"
+#include "row.h"
 
 void
 contract_begin(Contract *c, Plan *p, const Node *n, RtDtype dtype, bool bias)
@@ -34,34 +35,22 @@ contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 	k->nreduce += summed;
 }
 
-bool
-windows_leave(const Windows *v, int i)
-{
-	RT_ASSERT(i >= 0 && i < v->places);
-	return v->pad[i] || (v->out[i] - 1) * v->step[i] + (v->taps[i] - 1) * v->wide[i] >= v->in[i];
-}
-
 void
 contract_windows(Contract *c, const Windows *v, bool summed)
 {
 	Operand *x = &c->kernel->operand.at[CONTRACT_X];
 	SizeTable *z = c->kernel->sizes;
-	int bound = 0;
 
 	RT_ASSERT(v->places >= 1 && v->places <= 3);
 	for (int i = 0; i < v->places; i++) {
-		const int64_t far = summed ? v->wide[i] : v->step[i];
-		const int64_t stride[4] = { summed ? 0 : v->y[i], far * v->x[i], summed ? v->w[i] : 0 };
+		const int64_t stride[4] = { summed ? 0 : v->y[i], 0, summed ? v->w[i] : 0 };
 
 		contract_axis(c, summed ? v->taps[i] : v->out[i], summed, stride);
 		if (!summed)
-			x->offset = size_plus(z, x->offset, size_number(z, -v->pad[i] * v->x[i]));
-		if (!windows_leave(v, i))
-			continue;
-		if (!summed)
-			kernel_bound(c->kernel, CONTRACT_X, (Bound){ .offset = size_number(z, -v->pad[i]),
-								.limit = size_number(z, v->in[i]) });
-		x->bound.at[bound++].stride[c->kernel->naxis - 1] = size_number(z, far);
+			kernel_bound(c->kernel, CONTRACT_X,
+				     (Bound){ .offset = size_number(z, -v->pad[i]), .limit = size_number(z, v->in[i]),
+					      .unit = size_number(z, v->x[i]) });
+		x->bound.at[i].stride[c->kernel->naxis - 1] = size_number(z, summed ? v->wide[i] : v->step[i]);
 	}
 }
 
@@ -229,9 +218,15 @@ contract_end(Contract *c, const Lowered *after, int rows)
 	const Ref made = summed(c);
 
 	kernel_store(c->kernel, CONTRACT_Y, after ? followed(c, after, rows, made) : made);
-	kernel_drop_ones(c->kernel);
 	kernel_check(c->kernel);
 	return c->kernel;
+}
+
+/* Does the call pass an input of an epilogue? */
+static bool
+is_passed(Access access)
+{
+	return access == ACCESS_READ || access == ACCESS_NUMBER;
 }
 
 /* Passes the node's epilogue: its result and its inputs become arguments of the call. */
@@ -240,9 +235,27 @@ pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowe
 {
 	call->args.at[CONTRACT_Y].value = group->out[0];
 	for (int i = 0; i < after->value.n; i++)
-		if (after->kernel->operand.at[i].access == ACCESS_READ ||
-		    after->kernel->operand.at[i].access == ACCESS_NUMBER)
+		if (is_passed(after->kernel->operand.at[i].access))
 			vec_push(c->plan->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
+}
+
+bool
+contract_launch(Row *r, Contract *c, const Value *const *value, int rows)
+{
+	const Node *group = c->plan->gpu ? c->plan->epilogue[c->n->id] : NULL;
+	ValueVec all = { 0 };
+	Lowered after;
+	Kernel *k;
+
+	if (group && !lower_epilogue(c->plan, group, c->n->out[0], true, &after))
+		return false;
+	for (int i = 0; i <= CONTRACT_W + c->bias; i++)
+		vec_push(c->plan->cx->arena, &all, i || !group ? value[i] : group->out[0]);
+	for (int i = 0; group && i < after.value.n; i++)
+		if (is_passed(after.kernel->operand.at[i].access))
+			vec_push(c->plan->cx->arena, &all, after.value.at[i]);
+	k = contract_end(c, group ? &after : NULL, rows);
+	return row_kernel(r, k, all.at, all.n);
 }
 
 void

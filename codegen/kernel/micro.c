@@ -14,19 +14,18 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 6, PASSED = 5 };
+enum { PASSED = 6 };
 
 /* Operands by name. None is 0, so it ends a list. */
-enum { END, Y, AT, X, WRONG };
+enum { END, Y, AT, X, W, BIAS, WRONG };
 
-/* Axes by name, by their places in windows and in sums at indices. */
-enum { N, C, OH, OW, KH, KW };
-enum { P = 2 };
+/* Axes by name. */
+enum { N, C, G, OC, OH, OW, P, IC, KH, KW, AXES };
 
 typedef struct Match {
 	const Kernel *kernel;
-	int operand[MOST_OPERANDS];      /* by name */
-	bool windows, adaptive;          /* whether windows were found; whether they are parts of the input */
+	int axis[AXES], operand[WRONG];  /* by name; operand: -1 for one that there is not */
+	bool adaptive;                   /* whether windows are parts of the input */
 	Buf text;
 	int nmember;
 } Match;
@@ -37,6 +36,12 @@ constant(const Match *m, int64_t n)
 	return size_number(m->kernel->sizes, n);
 }
 
+static const Size *
+times(const Match *m, const Size *a, const Size *b)
+{
+	return size_times(m->kernel->sizes, a, b);
+}
+
 static const Operand *
 operand(const Match *m, int name)
 {
@@ -44,9 +49,23 @@ operand(const Match *m, int name)
 }
 
 static const Size *
+extent(const Match *m, int axis)
+{
+	return m->kernel->extent[m->axis[axis]];
+}
+
+static const Size *
 stride(const Match *m, int name, int axis)
 {
-	return operand(m, name)->stride[axis];
+	return operand(m, name)->stride[m->axis[axis]];
+}
+
+/* Names axes in order. */
+static void
+name_axes(Match *m, const int *names, int n)
+{
+	for (int i = 0; i < n; i++)
+		m->axis[names[i]] = i;
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
@@ -60,74 +79,83 @@ input_bound(const Match *m, int i)
 
 /* Does a window run over dim i of x by steps, within a bound? */
 static bool
-is_window(const Match *m, const Operand *x, int i, int places)
+is_window(const Match *m, int i)
 {
-	const Bound *in = &x->bound.at[i];
-	const int out = 2 + i, tap = out + places;
+	const Bound *in = &operand(m, X)->bound.at[i];
 
 	for (int a = 0; a < m->kernel->naxis; a++)
-		if (a != out && a != tap && !size_is(in->stride[a], 0))
+		if (a != m->axis[OH + i] && a != m->axis[KH + i] && !size_is(in->stride[a], 0))
 			return false;
-	return in->unit && size_is(x->stride[out], 0) && size_is(x->stride[tap], 0);
+	return in->unit && !kernel_range(m->kernel, m->axis[KH + i]) && size_is(stride(m, X, OH + i), 0) &&
+	       size_is(stride(m, X, KH + i), 0);
 }
 
 /* Is dim i divided among the results' positions? */
 static bool
-is_divided(const Match *m, const Operand *x, int i, int places)
+is_divided(const Match *m, int i)
 {
-	const Kernel *k = m->kernel;
-	const int out = 2 + i, tap = out + places;
-	const AxisRange *r = kernel_range(k, tap);
+	const AxisRange *r = kernel_range(m->kernel, m->axis[KH + i]);
+	const int out = m->axis[OH + i];
 
 	return r && r->first.of == out && r->end.of == out && !r->first.up && r->end.up && r->first.plus &&
 	       size_is(r->first.plus, 0) && r->first.times == r->end.times && r->end.plus == r->end.times &&
-	       r->first.per == k->extent[out] && r->end.per == k->extent[out] && size_is(x->stride[out], 0);
+	       r->first.per == extent(m, OH + i) && r->end.per == extent(m, OH + i) &&
+	       size_is(stride(m, X, OH + i), 0);
 }
 
-/* Finds windows over the last dims of x: axes n, c, the results' positions, then the taps, which are reduced. */
+/* Do windows, or parts, run over two dims of x? */
 static bool
-find_windows(Match *m, int places)
+has_windows(Match *m)
 {
+	const Operand *x = operand(m, X);
+
+	if (x->access != ACCESS_READ || x->ngather || x->dtype != RT_f32 || (x->bound.n && x->bound.n != 2))
+		return false;
+	m->adaptive = !x->bound.n;
+	for (int i = 0; i < 2; i++)
+		if (!(m->adaptive ? is_divided : is_window)(m, i))
+			return false;
+	return true;
+}
+
+/* Finds windows over planes: axes n, c, the results' positions, then the taps, which are reduced. */
+static bool
+find_pool(Match *m)
+{
+	static const int names[] = { N, C, OH, OW, KH, KW };
 	const Kernel *k = m->kernel;
 	const int last = k->operand.n > 1 && k->operand.at[1].access == ACCESS_WRITE ? 2 : 1;
-	const Operand *x = last < k->operand.n ? &k->operand.at[last] : NULL;
 
+	name_axes(m, names, 6);
 	m->operand[Y] = 0;
 	m->operand[AT] = last - 1;
 	m->operand[X] = last;
-	if (k->naxis != 2 + 2 * places || k->nreduce != places || !x || x->access != ACCESS_READ || x->ngather ||
-	    x->dtype != RT_f32 || k->operand.at[0].dtype != RT_f32 || (x->bound.n && x->bound.n != places))
-		return false;
-	m->adaptive = !x->bound.n;
-	for (int i = 0; i < places; i++)
-		if (m->adaptive ? !is_divided(m, x, i, places) :
-		    kernel_range(k, 2 + places + i) || !is_window(m, x, i, places))
-			return false;
-	return m->windows = true;
+	return k->naxis == 6 && k->nreduce == 2 && last < k->operand.n && k->operand.at[0].dtype == RT_f32 &&
+	       has_windows(m);
 }
 
 static const Size *
 taps(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : m->kernel->extent[KH + i];
+	return m->adaptive ? constant(m, 1) : extent(m, KH + i);
 }
 
 static const Size *
 input_size(const Match *m, int i)
 {
-	return m->adaptive ? kernel_range(m->kernel, KH + i)->first.times : input_bound(m, i)->limit;
+	return m->adaptive ? kernel_range(m->kernel, m->axis[KH + i])->first.times : input_bound(m, i)->limit;
 }
 
 static const Size *
 step(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[OH + i];
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[OH + i]];
 }
 
 static const Size *
 dilation(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[KH + i];
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[KH + i]];
 }
 
 static const Size *
@@ -287,17 +315,62 @@ find_added(Match *m)
 	const Kernel *k = m->kernel;
 	const Let *l = k->let.n == 1 ? &k->let.at[0] : NULL;
 	const Operand *y = &k->operand.at[0];
+	static const int names[] = { N, C, P };
 
+	name_axes(m, names, 3);
 	m->operand[Y] = 0;
 	m->operand[AT] = 1;
 	m->operand[X] = 2;
-	return k->naxis == 3 && k->serial == P && k->operand.n == 3 && l && l->op->row == ROW_add_Tensor &&
+	return k->naxis == 3 && k->serial == 2 && k->operand.n == 3 && l && l->op->row == ROW_add_Tensor &&
 	       l->types.compute == RT_f32 && refers_to(&l->arg[0], REF_OPERAND, 0) &&
 	       refers_to(&l->arg[1], REF_OPERAND, 2) && l->arg[2].kind == REF_NUMBER && l->arg[2].number.u.i == 1 &&
 	       k->store.n == 1 && refers_to(&k->store.at[0].value, REF_LET, 0) && y->access == ACCESS_UPDATE &&
 	       y->dtype == RT_f32 && y->ngather == 1 && refers_to(&y->gather[0].by, REF_OPERAND, 1) &&
-	       !y->gather[0].wraps &&
-	       size_is(y->stride[P], 0) && k->operand.at[1].dtype == RT_i64 && k->operand.at[2].dtype == RT_f32;
+	       !y->gather[0].wraps && size_is(y->stride[2], 0) && k->operand.at[1].dtype == RT_i64 && k->operand.at[2].dtype == RT_f32;
+}
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+/* Do the channels of the next group follow those of a group? axis: a group's input or output channels. */
+static bool
+runs_on(const Match *m, int name, int axis)
+{
+	return stride(m, name, G) == times(m, stride(m, name, axis), extent(m, axis));
+}
+
+/* Is it a sum of products, plus a bias for each output channel? */
+static bool
+is_biased_sum(const Match *m)
+{
+	const Kernel *k = m->kernel;
+	const Let *add = k->let.n == 2 ? &k->let.at[1] : NULL;
+
+	if (!kernel_is_contract(k) || k->let.at[0].types.compute != RT_f32 || k->store.n != 1 || k->let.n > 2)
+		return false;
+	if (m->operand[BIAS] < 0)
+		return k->let.n == 1 && refers_to(&k->store.at[0].value, REF_STATE, 0);
+	return add && add->op->row == ROW_add_Tensor && refers_to(&add->arg[0], REF_STATE, 0) &&
+	       refers_to(&add->arg[1], REF_OPERAND, m->operand[BIAS]) && add->arg[2].kind == REF_NUMBER &&
+	       add->arg[2].number.u.i == 1 && refers_to(&k->store.at[0].value, REF_LET, 1) &&
+	       size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC);
+}
+
+/* Finds a convolution over planes: axes n, the result's positions, groups and their output channels; reduced are a
+ * group's input channels and the taps. */
+static bool
+find_convolution(Match *m)
+{
+	static const int names[] = { N, OH, OW, G, OC, IC, KH, KW };
+	const Kernel *k = m->kernel;
+
+	name_axes(m, names, 8);
+	m->operand[Y] = 0;
+	m->operand[X] = 1;
+	m->operand[W] = 2;
+	m->operand[BIAS] = k->operand.n == 4 ? 3 : -1;
+	return k->naxis == 8 && k->nreduce == 3 && (k->operand.n == 3 || k->operand.n == 4) && has_windows(m) &&
+	       !m->adaptive && operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, Y, OC) &&
+	       runs_on(m, X, IC) && runs_on(m, W, OC);
 }
 
 /* ---- computed coordinates ---------------------------------------------------------------------------------------- */
@@ -317,8 +390,10 @@ let_of(const Match *m, OpRow row, int i)
 static bool
 find_computed(Match *m, OpRow row, int indices, int axes)
 {
+	static const int names[] = { N, C, OH, OW };
 	const Kernel *k = m->kernel;
 
+	name_axes(m, names, 4);
 	m->operand[Y] = 0;
 	for (int i = k->operand.n - 1; i > 0; i--) {
 		if (k->operand.at[i].ngather)
@@ -369,20 +444,20 @@ int_size(const Match *m, const Ref *r)
 static bool
 has_lanes(const Match *m)
 {
-	return !size_is(m->kernel->extent[C], 1) && size_is(stride(m, X, C), 1) && size_is(stride(m, Y, C), 1);
+	return !size_is(extent(m, C), 1) && size_is(stride(m, X, C), 1) && size_is(stride(m, Y, C), 1);
 }
 
 static const Size *
 planes(const Match *m)
 {
-	return has_lanes(m) ? constant(m, 1) : m->kernel->extent[C];
+	return has_lanes(m) ? constant(m, 1) : extent(m, C);
 }
 
 static bool
 is_line(const Match *m)
 {
 	return (flags_of(m, ROW_prim_resize_source) & 7) == VZ_LINEAR && size_is(operand(m, X)->gather[0].limit, 1) &&
-	       size_is(m->kernel->extent[OH], 1);
+	       size_is(extent(m, OH), 1);
 }
 
 /* The size as a number, or 0 if it is not constant. */
@@ -400,7 +475,7 @@ resize_dim(const Match *m, int i)
 	const Ref *given = &let_of(m, ROW_prim_resize_scale, i)->arg[2];
 	const int64_t how = flags_of(m, ROW_prim_resize_source);
 
-	return (VzDim){ known(operand(m, X)->gather[i].limit), known(m->kernel->extent[OH + i]), how >> 3 & 1,
+	return (VzDim){ known(operand(m, X)->gather[i].limit), known(extent(m, OH + i)), how >> 3 & 1,
 			given->kind == REF_NUMBER ? given->number.u.f : 0 };
 }
 
@@ -409,7 +484,7 @@ static int64_t
 weighed_scratch(const Match *m)
 {
 	const VzDim h = resize_dim(m, 0), w = resize_dim(m, 1);
-	const int64_t channels = has_lanes(m) ? known(m->kernel->extent[C]) : 1;
+	const int64_t channels = has_lanes(m) ? known(extent(m, C)) : 1;
 
 	return !h.in || !h.out || !w.in || !w.out || !channels ? 0 :
 	       vs_resize((VzKind)(flags_of(m, ROW_prim_resize_source) & 7), &h, &w, channels);
@@ -418,7 +493,7 @@ weighed_scratch(const Match *m)
 static int64_t
 copy_scratch(const Match *m)
 {
-	return (known(m->kernel->extent[OH]) + known(m->kernel->extent[OW])) * 8;
+	return (known(extent(m, OH)) + known(extent(m, OW))) * 8;
 }
 
 static int64_t
@@ -426,8 +501,8 @@ regions_scratch(const Match *m)
 {
 	const Gather *x = operand(m, X)->gather;
 
-	return vs_regions(known(x[1].limit), known(x[2].limit), known(m->kernel->extent[OW]),
-			  known(m->kernel->extent[C]));
+	return vs_regions(known(x[1].limit), known(x[2].limit), known(extent(m, OW)),
+			  known(extent(m, C)));
 }
 
 /* Number of spatial dims of the grid, and its dim for depth, height or width (i: 0, 1, 2). -1 for an image's depth. */
@@ -464,7 +539,7 @@ grid_out(const Match *m, int i)
 static const Size *
 grid_along(const Match *m, int name, int i)
 {
-	return grid_dim(m, i) < 0 ? constant(m, 0) : stride(m, name, 2 + grid_dim(m, i));
+	return grid_dim(m, i) < 0 ? constant(m, 0) : operand(m, name)->stride[2 + grid_dim(m, i)];
 }
 
 /* The step between the coordinates of a point: the first operand at another place than the grid's beginning has the
@@ -491,12 +566,6 @@ region_step(const Match *m)
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-static const Size *
-times(const Match *m, const Size *a, const Size *b)
-{
-	return size_times(m->kernel->sizes, a, b);
-}
 
 /* Have both operands the same strides? */
 static bool
@@ -534,7 +603,7 @@ put_real(Match *m, const char *name, const Ref *r)
 	m->nmember++;
 }
 
-#define EXTENT(axis) m->kernel->extent[axis]
+#define EXTENT(axis) extent(m, axis)
 #define STRIDE(x, axis) stride(m, x, axis)
 #define TIMES(a, b) times(m, a, b)
 #define CEIL(a, b) size_ceil(m->kernel->sizes, a, constant(m, b))
@@ -542,7 +611,8 @@ put_real(Match *m, const char *name, const Ref *r)
 #define CONSECUTIVE(x, axis) size_is(stride(m, x, axis), 1)
 #define ALIKE(a, b) is_alike(m, a, b)
 #define FITS_INT(size) size_at_most(m->kernel->sizes, size, INT32_MAX)
-#define WINDOWS(n) find_windows(m, n)
+#define POOL find_pool(m)
+#define CONVOLUTION find_convolution(m)
 #define INPUT(i) input_size(m, i)
 #define INPUT_STRIDE(i) input_stride(m, i)
 #define TAPS(i) taps(m, i)
@@ -620,7 +690,7 @@ static const MicroRow rows[] = {
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* The place of an operand among the arguments of the call. */
+/* The place of an operand among the arguments of the call. -1 if there is no such operand. */
 static int
 argument(const Match *m, int name)
 {
@@ -628,6 +698,8 @@ argument(const Match *m, int name)
 
 	if (name == WRONG)
 		return kernel_addresses(m->kernel);
+	if (m->operand[name] < 0)
+		return -1;
 	for (int i = 0; i < m->operand[name]; i++)
 		at += kernel_has_address(m->kernel, i);
 	return at;
@@ -654,7 +726,10 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	if (row->room)
 		buf_printf(&p.text, ", rt_thread_scratch(%s(&v))", row->room);
 	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
-		buf_printf(&p.text, ", p[%d]", argument(m, row->pass[i]));
+		if (argument(m, row->pass[i]) < 0)
+			buf_puts(&p.text, ", 0");
+		else
+			buf_printf(&p.text, ", p[%d]", argument(m, row->pass[i]));
 	buf_puts(&p.text, ");\n}\n");
 	buf_free(&m->text);
 	return arena_text(named->arena, &p.text);

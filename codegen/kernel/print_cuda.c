@@ -214,22 +214,23 @@ moves(const Kernel *k, int operand, int axis)
 	return !size_is(k->operand.at[operand].stride[axis], 0);
 }
 
-/* Is the kernel one sum of products of x1 and x2? */
-static bool
-is_contract(const Kernel *k)
+bool
+kernel_is_contract(const Kernel *k)
 {
 	const Let *times = k->let.n ? &k->let.at[0] : NULL;
 
 	return times && k->stage.n == 2 && k->state.n == 1 && !strcmp(k->state.at[0].fold->name, "sum") &&
-	       times->op->row == ROW_mul_Tensor && times->types.compute == RT_f32 && times->arg[0].at == 1 &&
-	       times->arg[1].at == 2 && k->stage.at[1].let == 1 && k->state.at[0].x.kind == REF_LET;
+	       k->state.at[0].total == k->state.at[0].part && times->op->row == ROW_mul_Tensor &&
+	       times->types.compute == k->state.at[0].part && times->arg[0].kind == REF_OPERAND &&
+	       times->arg[0].at == 1 && times->arg[1].kind == REF_OPERAND && times->arg[1].at == 2 &&
+	       k->stage.at[1].let == 1 && k->state.at[0].x.kind == REF_LET;
 }
 
 static bool
 tiles_of(const Kernel *k, Tiles *t)
 {
 	t->outer = k->naxis - k->nreduce;
-	if (!is_contract(k) || k->range.n)
+	if (!kernel_is_contract(k) || k->let.at[0].types.compute != RT_f32 || k->range.n)
 		return false;
 	for (t->group = 0; t->group < t->outer && !moves(k, 2, t->group);)
 		t->group++;

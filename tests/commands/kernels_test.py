@@ -9,7 +9,9 @@ KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 from hostile import Test, call, npy, npz
 
-OPERATORS = {"aten::add.Tensor": lambda a, b, alpha: a + alpha * b, "aten::mul.Tensor": lambda a, b: a * b, "aten::relu": lambda a: max(a, 0)}
+OPERATORS = {"aten::add.Tensor": lambda a, b, alpha: a + alpha * b, "aten::mul.Tensor": lambda a, b: a * b, "aten::relu": lambda a: max(a, 0),
+             "aten::div.Tensor": lambda a, b: a / b}
+FOLDS = {"sum": (0.0, lambda a, b: a + b), "max": (float("-inf"), max)}
 KERNEL = re.compile(r"^kernel (\w+)(.*?)^end$", re.M | re.S)
 
 
@@ -37,37 +39,46 @@ def evaluate(text, memory):
         return eval(expression, {"__builtins__": {}}, point)
 
     operands, axes = {}, []
-    for name, access, rest in re.findall(r"^  (\w+) f32 (read|write) (.*)$", text, re.M):
-        at, _, bounds = rest.partition(" where ")
-        operands[name] = at, [b.rsplit(" < ", 1) for b in bounds.split(", ")] if bounds else []
-    for name, extent, kind in re.findall(r"(i\d+): (\d+)( reduce)?", re.search("^axes .*$", text, re.M)[0]):
-        axes.append((name, int(extent), bool(kind)))
-    reads = dict(zip([o for o in operands if o != "y0"], memory))
+    for name, kind, rest in re.findall(r"^  (\w+) (f32 read|f32 write|index) (.*)$", text, re.M):
+        at, _, bounds = rest.partition(" else ")[0].partition(" where ")
+        operands[name] = kind, at, [b.rsplit(" < ", 1) for b in bounds.split(", ")] if bounds else [], float(rest.partition(" else ")[2] or 0)
+    for name, extent, reduced, first, a, end, b in re.findall(r"(i\d+): (\d+)( reduce)?(?: from floor\((.*?), (\d+)\) to ceil\((.*?), (\d+)\))?",
+                                                              re.search("^axes .*$", text, re.M)[0]):
+        axes.append((name, extent, bool(reduced), "(%s) // %s" % (first, a) if first else "0", "-(-(%s) // %s)" % (end, b) if end else extent))
+    reads = dict(zip([o for o in operands if operands[o][0] == "f32 read"], memory))
 
     def value(name, point):
-        at, bounds = operands[name]
-        inside = all(0 <= place(a, point) < int(n) for a, n in bounds)
-        return reads[name][place(at, point)] if inside else 0.0
+        kind, at, bounds, outside = operands[name]
+        if not all(0 <= place(a, point) < int(n) for a, n in bounds):
+            return outside
+        return float(place(at, point)) if kind == "index" else reads[name][place(at, point)]
 
-    def points(reduced):
-        of = [(n, e) for n, e, r in axes if r == reduced]
-        return [dict(zip([n for n, _ in of], i)) for i in itertools.product(*[range(e) for _, e in of])]
+    def points(reduced, outer={}):
+        of = [(n, range(place(first, outer), place(end, outer))) for n, _, r, first, end in axes if r == reduced]
+        return [dict(zip([n for n, _ in of], i)) for i in itertools.product(*[r for _, r in of])]
 
     def ref(word, known, point):
-        return known[word] if word in known else value(word, point) if word[0] == "x" else float(word)
+        return known[word] if word in known else value(word, point) if word[0] in "xn" and word[1].isdigit() else float(word)
 
-    stored, steps = {}, re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f32$", text.partition("\nonce\n")[2], re.M)
+    def compute(steps, known, point):
+        for name, operator, args in re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f32$", steps, re.M):
+            known[name] = OPERATORS[operator](*[ref(a, known, point) for a in args.split(", ")])
+        return known
+
+    stored = {}
+    each, _, once = text.partition("\nonce\n")
+    folds = re.findall(r"^  (r\d+) = (\w+)\((\w+)\) f32 f32$", each, re.M)
     for outer in points(False):
-        if "\ndo\n  y0 = x1\n" in text:
-            made = value("x1", outer)
-        else:
-            made = sum(value("x1", {**outer, **i}) * value("x2", {**outer, **i}) for i in points(True))
-            known = {"r0": made}
-            for name, operator, args in steps:
-                known[name] = made = OPERATORS[operator](*[ref(a, known, outer) for a in args.split(", ")])
-        at = place(operands["y0"][0], outer)
+        known = {name: FOLDS[fold][0] for name, fold, _ in folds}
+        for inner in points(True, outer) if folds else []:
+            point = {**outer, **inner}
+            at_point = compute(each, {}, point)
+            for name, fold, x in folds:
+                known[name] = FOLDS[fold][1](known[name], ref(x, at_point, point))
+        made = re.search(r"^  y0 = (\w+)$", text, re.M)[1]
+        at = place(operands["y0"][1], outer)
         assert at not in stored
-        stored[at] = made
+        stored[at] = ref(made, compute(once if folds else each, known, outer), outer)
     return [stored[i] for i in range(len(stored))]
 
 
@@ -129,6 +140,14 @@ class Kernels(Test):
             self.check("def forward(x: Tensor, b: Tensor):\n" + w % size(dims) + "    y = torch.conv2d(x, torch.reshape(w, %s), None, [1, 1], "
                        "[%d, 0], [1, 1], %d)\n    return torch.relu(torch.add(y, b))\n" % (dims, padding, groups), micro,
                        [1, dims[1] * groups, 4, 7], dims, [1, dims[0], 1, 1])
+
+    def test_pools(self):
+        for pool in ("max_pool2d(a, [3, 2], [2, 1], [1, 1], [1, 2], True)", "avg_pool2d(a, [3, 3], [2, 2], [1, 1], True, True)",
+                     "avg_pool2d(a, [3, 3], [2, 2], [1, 1], True, False)", "avg_pool2d(a, [2, 2], [2, 2], [0, 0], False, True, 3)",
+                     "adaptive_avg_pool2d(a, [3, 4])", "adaptive_avg_pool2d(a, [7, 2])", "adaptive_avg_pool2d(a, [1, 1])"):
+            for layout, last in ("x", "planes"), ("x.permute([0, 3, 1, 2])", "lanes"):
+                dims = [2, 4, 7, 6] if last == "planes" else [2, 7, 6, 4]
+                self.check("def forward(x: Tensor):\n    a = %s\n    return torch.contiguous(torch.%s)\n" % (layout, pool), "vp_pool_" + last, dims, ())
 
     def test_usage(self):
         self.put("m.py", b"def forward(x: Tensor):\n    return torch.neg(x)\n")
