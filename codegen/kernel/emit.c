@@ -164,14 +164,18 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	Schedule *s = new(e->cx->arena, Schedule, 1);
 	Micro m;
 
-	if (!kernel_micro(k, call->args.n, &m))
+	if (!kernel_micro(k, call->args.n, e->nr, &m))
 		return false;
+	if (m.zeros)
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = "kiln_zeros", .what = "for padding" }));
+	if (e->zeros < m.zeros)
+		e->zeros = m.zeros;
+	call->scratch = m.scratch;
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);
 	set_launch(e, k, s, m.text, call);
 	call->work = (Counts){ .form = k->name, .what = kernel_comment(k), .flops = count_of(kernel_steps(k)),
 			       .bytes = -1 };
-	call->scratch = m.scratch;
 	emit_header(e, m.header);
 	return true;
 }

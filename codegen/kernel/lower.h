@@ -89,9 +89,9 @@ typedef struct Convolution {
 	int64_t groups;
 	Windows windows;
 } Convolution;
+bool convolution_is_transposed(Plan *, const Node *);    /* Is it, or is that not known? */
 /* returns false if it is transposed or its floats are not known */
 bool convolution_take(Plan *, const Node *, Convolution *);
-void contract_convolution(Contract *, const Convolution *); /* adds its axes; the first 1 + places are rows */
 void contract_from(Contract *, int64_t y, int64_t w);                     /* sets the offsets of y and w */
 /* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);

@@ -84,15 +84,22 @@ set_windows(Convolution *c)
 }
 
 bool
-convolution_take(Plan *p, const Node *n, Convolution *c)
+convolution_is_transposed(Plan *p, const Node *n)
 {
 	const Value *transposed = given(n, "transposed");
-	const RtTensor *bias;
 	int64_t flag;
+
+	return transposed && (!known_int(p->known, transposed, &flag) || flag);
+}
+
+bool
+convolution_take(Plan *p, const Node *n, Convolution *c)
+{
+	const RtTensor *bias;
 
 	*c = (Convolution){ .x = floats(p, given(n, "input")), .w = floats(p, given(n, "weight")),
 			    .y = floats(p, n->out[0]), .bias = given(n, "bias") };
-	if (!c->x || !c->w || !c->y || (transposed && (!known_int(p->known, transposed, &flag) || flag)))
+	if (!c->x || !c->w || !c->y || convolution_is_transposed(p, n))
 		return false;
 	c->windows.places = c->w->ndim - 2;
 	if (c->windows.places < 1 || c->windows.places > 3 || c->x->ndim != c->w->ndim || c->y->ndim != c->w->ndim ||
@@ -105,20 +112,6 @@ convolution_take(Plan *p, const Node *n, Convolution *c)
 	set_windows(c);
 	bias = floats(p, c->bias);
 	return !c->bias || (bias && rt_is_contiguous(bias) && rt_numel(bias) == c->w->dims[0]);
-}
-
-void
-contract_convolution(Contract *k, const Convolution *c)
-{
-	const int64_t *x = c->x->strides, *y = c->y->strides, *w = c->w->strides;
-	const int64_t in = c->w->dims[1], out = c->w->dims[0] / c->groups;
-
-	contract_axis(k, c->y->dims[0], false, (int64_t[4]){ y[0], x[0] });
-	contract_windows(k, &c->windows, false);
-	contract_axis(k, c->groups, false, (int64_t[4]){ out * y[1], in * x[1], out * w[0], out });
-	contract_axis(k, out, false, (int64_t[4]){ y[1], 0, w[0], 1 });
-	contract_axis(k, in, true, (int64_t[4]){ 0, x[1], w[1] });
-	contract_windows(k, &c->windows, true);
 }
 
 /* ---- sums of products -------------------------------------------------------------------------------------------- */

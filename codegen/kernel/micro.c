@@ -14,10 +14,10 @@
 
 #include <string.h>
 
-enum { PASSED = 6 };
+enum { PASSED = 7, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
 
 /* Operands by name. None is 0, so it ends a list. */
-enum { END, Y, AT, X, W, BIAS, WRONG };
+enum { END, Y, AT, X, W, BIAS, WRONG, ZEROS, SCRATCH };
 
 /* Axes by name. */
 enum { N, C, G, OC, OH, OW, P, IC, KH, KW, AXES };
@@ -26,8 +26,13 @@ typedef struct Match {
 	const Kernel *kernel;
 	int axis[AXES], operand[WRONG];  /* by name; operand: -1 for one that there is not */
 	bool adaptive;                   /* whether windows are parts of the input */
+	int nr;                          /* columns of a panel (Emit.nr) */
 	Buf text;
 	int nmember;
+	const char *scratch;             /* C of the bytes of scratch memory; null if there is none */
+	int64_t bytes;                   /* the same as a number, if sizes are constant */
+	const Size *zeros;               /* number of zeros that it reads; or null */
+	int64_t grain;                   /* least number of units worth a thread; 0: as for loops over points */
 } Match;
 
 static const Size *
@@ -370,7 +375,79 @@ find_convolution(Match *m)
 	m->operand[BIAS] = k->operand.n == 4 ? 3 : -1;
 	return k->naxis == 8 && k->nreduce == 3 && (k->operand.n == 3 || k->operand.n == 4) && has_windows(m) &&
 	       !m->adaptive && operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, Y, OC) &&
-	       runs_on(m, X, IC) && runs_on(m, W, OC);
+	       runs_on(m, X, IC);
+}
+
+/* Finds the gradient of weights: axes groups, output and input channels, taps; reduced are images and positions of the
+ * result's gradient, W. */
+static bool
+find_weight_gradient(Match *m)
+{
+	static const int names[] = { G, OC, IC, KH, KW, N, OH, OW };
+	const Kernel *k = m->kernel;
+
+	name_axes(m, names, 8);
+	m->operand[Y] = 0;
+	m->operand[X] = 1;
+	m->operand[W] = 2;
+	m->operand[BIAS] = -1;
+	return k->naxis == 8 && k->nreduce == 3 && k->operand.n == 3 && has_windows(m) && !m->adaptive &&
+	       operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, W, OC) && runs_on(m, X, IC) &&
+	       runs_on(m, Y, OC);
+}
+
+/* The channels of all groups. */
+static const Size *
+channels(const Match *m, int axis)
+{
+	return times(m, extent(m, G), extent(m, axis));
+}
+
+/* Is x channels-last and dense? */
+static bool
+is_input_last(const Match *m)
+{
+	const Size *row = times(m, input_size(m, 1), input_stride(m, 1));
+
+	return size_is(stride(m, X, IC), 1) && input_stride(m, 1) == channels(m, IC) && input_stride(m, 0) == row &&
+	       stride(m, X, N) == times(m, input_size(m, 0), row) && size_is(operand(m, X)->offset, 0);
+}
+
+/* Is the operand over positions channels-last and dense? */
+static bool
+is_output_last(const Match *m, int name)
+{
+	const Size *row = times(m, extent(m, OW), channels(m, OC));
+
+	return size_is(stride(m, name, OC), 1) && stride(m, name, OW) == channels(m, OC) &&
+	       stride(m, name, OH) == row && stride(m, name, N) == times(m, extent(m, OH), row) &&
+	       size_is(operand(m, name)->offset, 0);
+}
+
+/* Has each of several groups one input and one output channel? */
+static bool
+is_depthwise(const Match *m)
+{
+	return size_at_least(m->kernel->sizes, extent(m, G), 2) && size_is(extent(m, OC), 1) &&
+	       size_is(extent(m, IC), 1);
+}
+
+/* Is the size a number? */
+static bool
+is_number_size(const Size *s)
+{
+	int64_t n;
+
+	return size_const(s, &n);
+}
+
+/* The size on the typical sizes; 0 if it is unknown. */
+static int64_t
+typical(const Match *m, const Size *s)
+{
+	int64_t n;
+
+	return kernel_typical(m->kernel, s, &n) ? n : 0;
 }
 
 /* ---- computed coordinates ---------------------------------------------------------------------------------------- */
@@ -603,16 +680,35 @@ put_real(Match *m, const char *name, const Ref *r)
 	m->nmember++;
 }
 
+/* Adds initializers of a macro. */
+static void
+put_initializers(Match *m, const char *text)
+{
+	buf_printf(&m->text, "\n\t\t%s", text);
+}
+
 #define EXTENT(axis) extent(m, axis)
 #define STRIDE(x, axis) stride(m, x, axis)
 #define TIMES(a, b) times(m, a, b)
-#define CEIL(a, b) size_ceil(m->kernel->sizes, a, constant(m, b))
 #define FLAG(x) constant(m, x)
 #define CONSECUTIVE(x, axis) size_is(stride(m, x, axis), 1)
 #define ALIKE(a, b) is_alike(m, a, b)
 #define FITS_INT(size) size_at_most(m->kernel->sizes, size, INT32_MAX)
 #define POOL find_pool(m)
 #define CONVOLUTION find_convolution(m)
+#define WEIGHT_GRADIENT find_weight_gradient(m)
+#define RUNS_ON(x, axis) runs_on(m, x, axis)
+#define INPUT_LAST is_input_last(m)
+#define OUTPUT_LAST(x) is_output_last(m, x)
+#define DEPTHWISE is_depthwise(m)
+#define CONSTANT(size) is_number_size(size)
+#define CHANNELS(axis) channels(m, axis)
+#define IF(condition, size) ((condition) ? (size) : constant(m, 0))
+#define OFFSET(x) operand(m, x)->offset
+#define NUMBER(n) constant(m, n)
+#define BLOCKS(size, n) size_ceil(m->kernel->sizes, size, constant(m, n))
+#define PANEL m->nr
+#define TYPICAL(size) typical(m, size)
 #define INPUT(i) input_size(m, i)
 #define INPUT_STRIDE(i) input_stride(m, i)
 #define TAPS(i) taps(m, i)
@@ -657,33 +753,29 @@ put_real(Match *m, const char *name, const Ref *r)
 
 #define MEMBER(name, size) put_member(m, #name, size);
 #define REAL(name, ref) put_real(m, #name, ref);
+#define INITIALIZERS(text) put_initializers(m, text);
+#define SCRATCH(text, size) m->scratch = text, m->bytes = size;
+#define ZEROS(size) m->zeros = size;
+#define GRAIN(n) m->grain = n;
 #define PASS(...) __VA_ARGS__
-#define NONE 0
-#define SCRATCH(function, bytes) bytes
-#define MICRO(function, header, type, pattern, members, units, scratch, arguments) \
+#define MICRO(function, header, type, pattern, members, units, arguments) \
 	static bool function##_fits(Match *m) { return pattern; } \
 	static void function##_put(Match *m) { members } \
-	static const Size *function##_units(const Match *m) { return units; } \
-	static int64_t function##_scratch(const Match *m) { return (void)m, scratch; }
+	static const Size *function##_units(const Match *m) { return units; }
 #include "micro.def"
 #undef MICRO
-#undef SCRATCH
 
 typedef struct MicroRow {
 	const char *name, *header, *type;
 	bool (*fits)(Match *);
 	void (*put_members)(Match *);
 	const Size *(*units)(const Match *);
-	int64_t (*scratch)(const Match *);
-	const char *room;        /* C function of the struct that returns the bytes of scratch memory; or null */
 	int pass[PASSED];        /* operands, as the function takes them; END behind the last */
 } MicroRow;
 
 static const MicroRow rows[] = {
-#define SCRATCH(function, bytes) function
-#define MICRO(function, header, type, pattern, members, units, scratch, ...) \
-	{ #function, header, #type, function##_fits, function##_put, function##_units, function##_scratch, scratch, \
-	  { __VA_ARGS__ } },
+#define MICRO(function, header, type, pattern, members, units, ...) \
+	{ #function, header, #type, function##_fits, function##_put, function##_units, { __VA_ARGS__ } },
 #include "micro.def"
 #undef MICRO
 };
@@ -696,7 +788,7 @@ argument(const Match *m, int name)
 {
 	int at = 0;
 
-	if (name == WRONG)
+	if (name == WRONG || name == ZEROS)
 		return kernel_addresses(m->kernel);
 	if (m->operand[name] < 0)
 		return -1;
@@ -705,7 +797,28 @@ argument(const Match *m, int name)
 	return at;
 }
 
-/* Returns the body of a function that calls the row's. Its struct is static if no member depends on sizes. */
+/* Writes the call, with scratch memory of the thread if it needs some. */
+static void
+put_call(Printer *p, const Match *m, const MicroRow *row)
+{
+	if (m->scratch) {
+		put_line(p, "void *scratch = rt_thread_scratch(%s);\n", m->scratch);
+		put_line(p, "if (!scratch)");
+		put_line(p, "\treturn;");
+	}
+	buf_printf(&p->text, "\t%s(begin, end, &v", row->name);
+	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
+		if (row->pass[i] == SCRATCH)
+			buf_puts(&p->text, ", scratch");
+		else if (argument(m, row->pass[i]) < 0)
+			buf_puts(&p->text, ", 0");
+		else
+			buf_printf(&p->text, ", p[%d]", argument(m, row->pass[i]));
+	buf_puts(&p->text, ");\n");
+}
+
+/* Returns the body of a function that calls the row's. Its struct is static if no member depends on sizes. Symbols come
+ * behind the zeros. */
 static const char *
 call_text(Match *m, const MicroRow *row, int symbols)
 {
@@ -718,19 +831,12 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	row->put_members(m);
 	buf_puts(&p.text, "{\n");
 	put_line(&p, "void *const *p = arg;");
-	put_named_sizes(&p, symbols);
+	put_named_sizes(&p, symbols + (m->zeros ? 1 : 0));
 	put_line(&p, "%sconst %s v = {", named->naming && named->naming->at.n ? "" : "static ", row->type);
 	buf_puts(&p.text, m->text.at);
 	buf_puts(&p.text, "\n\t};\n\n");
-	buf_printf(&p.text, "\t%s(begin, end, &v", row->name);
-	if (row->room)
-		buf_printf(&p.text, ", rt_thread_scratch(%s(&v))", row->room);
-	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
-		if (argument(m, row->pass[i]) < 0)
-			buf_puts(&p.text, ", 0");
-		else
-			buf_printf(&p.text, ", p[%d]", argument(m, row->pass[i]));
-	buf_puts(&p.text, ");\n}\n");
+	put_call(&p, m, row);
+	buf_puts(&p.text, "}\n");
 	buf_free(&m->text);
 	return arena_text(named->arena, &p.text);
 }
@@ -748,18 +854,20 @@ grain_of(const Kernel *k, const Size *units)
 }
 
 bool
-kernel_micro(const Kernel *k, int symbols, Micro *out)
+kernel_micro(const Kernel *k, int symbols, int nr, Micro *out)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const MicroRow *row = &rows[i];
-		Match m = { .kernel = k };
+		Match m = { .kernel = k, .nr = nr };
 
 		if (!row->fits(&m))
 			continue;
 		*out = (Micro){ .name = row->name, .header = row->header, .units = row->units(&m) };
-		out->grain = grain_of(k, out->units);
-		out->scratch = row->scratch(&m);
 		out->text = call_text(&m, row, symbols);
+		out->grain = m.grain ? m.grain : grain_of(k, out->units);
+		out->scratch = m.bytes;
+		if (m.zeros && !size_const(m.zeros, &out->zeros))
+			BUG("%s: the number of zeros is no constant", row->name);
 		return true;
 	}
 	return false;

@@ -8,11 +8,13 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	const char *name, *header;
 	const char *text;        /* body of static void NAME(void *arg, int64_t begin, int64_t end), in braces */
 	const Size *units;
-	int64_t     grain, scratch;      /* scratch: bytes for a thread, if no size decides them */
+	int64_t     grain;
+	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread, if sizes are constant */
+	int64_t     zeros;       /* number of zeros that it reads; they are an argument behind those of the kernel */
 } Micro;
 
-/* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c. Returns
- * false if there is none. */
-bool kernel_micro(const Kernel *, int symbols, Micro *);
+/* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c, without the
+ * zeros. nr: columns of a panel (Emit.nr). Returns false if there is none. */
+bool kernel_micro(const Kernel *, int symbols, int nr, Micro *);
 
 #endif

@@ -4,7 +4,6 @@
  *   kern_bag.c    embedding_bag
  *   kern_rnn.c    the time steps of recurrent layers
  *   kern_attention.c attention
- *   kern_back.c   convolutions by computed weights, gradients of convolutions
  *   kern_mul.c    products of two computed tensors
  *   kern_int8.c   products and convolutions of 8-bit integers
  */
@@ -95,6 +94,6 @@ void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_attention_cuda, row_sdpa, row_sdpa_cuda;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;
-RowForm row_convolution, row_convolution_computed, row_convolution_backward;
+RowForm row_convolution, row_convolution_backward;
 
 #endif

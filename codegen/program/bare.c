@@ -210,7 +210,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
 	{ "vbag.h", { "bags_", "Bags" } }, { "vint8.h", { "vi_", "Vi" } },
-	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } }, { "vback.h", { "vb_" } },
+	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } },
 };
 
 static bool

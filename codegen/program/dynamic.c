@@ -212,6 +212,7 @@ static bool
 settle(Dynamic *d, int i, Sampled *s)
 {
 	Formulas f;
+	int n;
 
 	s[0].own = node_measures(d, i);
 	for (int k = 1; k < d->n; k++)
@@ -224,9 +225,12 @@ settle(Dynamic *d, int i, Sampled *s)
 
 		if (!same_call(d, s, c) || !(first->printed ? emit_common(d, s, f, c) : emit_unified(d, s, c)))
 			return false;
+		n = first->args.n;
 		for (int k = 0; k < d->n; k++) {
 			KernelCall *call = &s[k].calls[c];
 
+			for (int at = call->args.n; at < n; at++)    /* the kernel's own, such as zeros */
+				vec_push(d->cx->arena, &call->args, first->args.at[at]);
 			call->name = first->name;
 			call->n_text = first->n_text;
 			call->n = first->n;

@@ -118,12 +118,12 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	}
 }
 
-/* Computes units [begin, end) of groups * panels * chunks. oc is v->c.oc as a constant. */
+/* Computes units [begin, end) of groups * panels * chunks. */
 VC_INLINE void
-vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias,
-	float *y, const float *zeros, float *scratch)
+vb_conv(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
+	const float *zeros, float *scratch)
 {
-	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, oc), scratch);
+	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, v->c.oc), scratch);
 }
 
 /* Computes a depthwise convolution. scratch has room for the weights, by taps. */
@@ -286,10 +286,10 @@ vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, co
 }
 
 VC_INLINE void
-vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float *x, const float *g, float *w,
-	  float *scratch)
+vb_weight(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, float *scratch)
 {
 	VbTaps *const whole = VC_WHOLE(vb_taps);
+	const int64_t oc = v->c.oc;
 
 	vb_weight_part(begin, end, v, x, g, w, oc < VC_NR ? 0 : whole,
 		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VC_UNIT ? vb_taps_1 :

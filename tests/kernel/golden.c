@@ -66,7 +66,7 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 
 	for (int i = 0; i < 64; i++)
 		place[i] = i;
-	kernel_micro(k, symbols, &micro);
+	kernel_micro(k, symbols, 64, &micro);
 	if (strstr(t->text, "# simplify\n")) {
 		kernel_simplify(k, 0);
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
