@@ -467,6 +467,7 @@ primitive(RtCx *cx, const char *name, const IValue *in, Transform *t, int64_t la
 {
 	RtTensor *x = in[0].u.t;
 	int64_t dims[RT_MAX_RANK];
+	uint64_t seen = 0;
 	double n = 1;
 
 	t->n = rt_ints(cx, in[1], dims, RT_MAX_RANK);
@@ -476,6 +477,9 @@ primitive(RtCx *cx, const char *name, const IValue *in, Transform *t, int64_t la
 		t->dim[i] = rt_dim(cx, dims[i], x->ndim);
 		if (t->dim[i] < 0)
 			return RT_ERROR;
+		if (seen >> t->dim[i] & 1)
+			return rt_raise(cx, "FFT dims must be unique");
+		seen |= UINT64_C(1) << t->dim[i];
 		t->size[i] = last && i == t->n - 1 ? last : x->ndim ? x->dims[t->dim[i]] : 1;
 		n *= (double)t->size[i];
 	}

@@ -247,6 +247,8 @@ rt_promote_types(RtCx *cx, const IValue *in, IValue *out)
 int
 rt__local_scalar_dense(RtCx *cx, const IValue *in, IValue *out)
 {
+	if (!rt_numel(in[0].u.t))
+		return rt_raise(cx, "a Tensor with 0 elements cannot be converted to Scalar");
 	if (cx->meta)
 		return rt_no_meta(cx);
 	out[0] = rt_item(cx, in[0].u.t);

@@ -3,8 +3,8 @@
  *     traits [ROW [TRIALS]]
  *
  * A row, by its kernel or its body, is the only node of a graph.  The run shows which results share memory with which
- * arguments, what was written, and whether the data decides about an error or a result.  The alias database and the
- * traits of ir.h must say so.
+ * arguments, what was written, and whether the data or the strides decide about an error or a result.  The alias
+ * database and the traits of ir.h must say so.
  */
 #include "bare.h"
 #include "draw.h"
@@ -236,7 +236,7 @@ same_results(Row *r, IValue *a, IValue *b, bool data)
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */
 
-enum { ALIASES, WRITES, ONLY_LISTS, VIEWS, NEW_VIEW, SAME_OR_NEW, RANK, IDEMPOTENT, TYPE_ONLY, NO_DATA_ERROR,
+enum { ALIASES, WRITES, ONLY_LISTS, VIEWS, NEW_VIEW, SAME_OR_NEW, RANK, IDEMPOTENT, TYPE_ONLY, LAYOUT, NO_DATA_ERROR,
        NO_ERROR };
 
 static bool
@@ -351,6 +351,72 @@ check_data(Row *r, IValue *args, IValue *out)
 	rt_values_drop(other, r->schema->nargs);
 }
 
+/* A copy of the tensor with reversed strides. */
+static RtTensor *
+turned(RtCx *cx, RtTensor *t)
+{
+	int64_t strides[DRAW_RANK], step = 1;
+	RtTensor *r;
+
+	for (int i = 0; i < t->ndim; step *= t->dims[i++])
+		strides[i] = step;
+	r = rt_tensor_strided(cx, (RtDtype)t->dtype, t->ndim, t->dims, strides);
+	return r && !rt_copy_into(cx, r, t) ? r : NULL;
+}
+
+/* Are the numbers of two tensors nearly equal, whatever their strides? */
+static bool
+are_near(RtCx *cx, RtTensor *a, RtTensor *b)
+{
+	const RtDtype wide = rt_dtypes[a->dtype].category == 'C' ? RT_c128 : RT_f64;
+	RtTensor *x, *y;
+	bool near = true;
+
+	if (a->dtype != b->dtype || !rt_same_dims(a, b))
+		return false;
+	x = rt_contiguous(cx, rt_to_dtype(cx, a, wide));
+	y = rt_contiguous(cx, rt_to_dtype(cx, b, wide));
+	for (int64_t i = 0, n = rt_numel(x) * (wide == RT_c128 ? 2 : 1); i < n && near; i++) {
+		const double u = ((double *)rt_data(x))[i], v = ((double *)rt_data(y))[i];
+
+		near = u == v || (isnan(u) && isnan(v)) || fabs(u - v) < 1e-2 * (1 + fabs(u));
+	}
+	return near;
+}
+
+/* Other strides, the same elements: the result must be the same, too. */
+static void
+check_layout(Row *r, IValue *args, IValue *out)
+{
+	IValue other[MOST_ARGS], got[MOST_OUT];
+	Leaves want, have;
+	bool same;
+
+	/* What takes a value of any type may ask for its identity. */
+	if (op_has(r->op, TRAIT_ASKS_LAYOUT) || op_body(r->cx, r->op) || r->op->effect != EFFECT_PURE ||
+	    alias_node_writes(r->alias, r->among) || type_has_vars(r->schema->args[0].type))
+		return;
+	copy_all(r, args, other);
+	for (int i = 0; i < r->schema->nargs; i++)
+		if (other[i].tag == RT_TENSOR && !r->schema->args[i].alias && other[i].u.t->ndim <= DRAW_RANK) {
+			RtTensor *t = turned(&r->rt, other[i].u.t);
+
+			rt_release(other[i]);
+			other[i] = rt_of(t);
+		}
+	same = !call(r, other, got);
+	want = leaves(out, r->schema->nrets);
+	have = leaves(got, r->schema->nrets);
+	same = same && want.n == have.n;
+	for (int i = 0; i < want.n && same; i++)
+		same = are_near(&r->rt, want.t[i], have.t[i]);
+	for (int i = 0; i < r->schema->nrets && same; i++)
+		same = (out[i].tag != RT_INT && out[i].tag != RT_BOOL) || value_identical(out[i], got[i]);
+	expect(r, LAYOUT, same, "the result depends on strides, and the row is not ASKS_LAYOUT");
+	rt_values_drop(got, r->schema->nrets);
+	rt_values_drop(other, r->schema->nargs);
+}
+
 /* Whether a call that is fine for types raises. */
 static void
 check_raises(Row *r, const IValue *args, int status)
@@ -390,6 +456,7 @@ try_row(Row *r)
 			check_writes(r, fresh, args);
 			check_result(r, args, out);
 			check_data(r, args, out);
+			check_layout(r, args, out);
 		}
 		rt_values_drop(out, r->schema->nrets);
 		rt_values_drop(fresh, n);
