@@ -297,7 +297,7 @@ class Bare(programs.Test):
                                                     "-o", self.at("e.o")))
         with open(self.at("t.py"), "w") as f:
             f.write(forward("return x + 1") + "\ndef double(y: Tensor) -> Tensor:\n    return y * 2\n")
-        self.assertIn("leave double out of --method", self.refused(LACKS, "build", self.at("t.py"), "--method", "forward,double", "--input",
+        self.assertIn("leave out double", self.refused(LACKS, "build", self.at("t.py"), "--method", "forward,double", "--input",
                                                                    "x=float32[3]", "--no-generic", "--emit", "c", "-o", self.at("t")))
         for more in ["--emit", "ptx"], ["--emit", "exe", "--target", "arm-none-eabi"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
@@ -321,7 +321,7 @@ class Bare(programs.Test):
         path, given, *_ = self.model("attention")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "c", "--cc", "tcc", "-o", self.at("no_c"), "--max-ram", "1K", "-p", "fuse")
         self.assertRegex(text, r"more than --max-ram 1024: tensors \d+, scratch memory of kernels \d+, state 0, the instance 64\n"
-                               r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
+                               r"most memory is needed at \w+::\w+ \(attention.py:4\), where these tensors are live:\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
         path, given, *_ = self.model("convolutions")
         text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "1K")
         self.assertEqual(sum(map(int, re.findall(r"\n +(\d+)  \(", text))), int(re.search(r"tensors (\d+)", text)[1]))  # with the operands
