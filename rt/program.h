@@ -132,8 +132,8 @@ typedef struct RtSpecialization {    /* Facts for --info, in the order of the pl
 	int kernels, runtime_calls, guards;
 	/* arena_least: largest number of bytes of buffers that are live at one step */
 	int64_t arena_bytes, arena_least;
-	/* Ranges of dynamic sizes, "s0 from 2 to 113, ...", and after "; " how many sizes are proved. Null if all sizes are
-	 * constant. */
+	/* Ranges of dynamic sizes, "s0 from 2 to 113, ...", and after "; " how many sizes are proved. Null if all sizes
+	 * are constant. */
 	const char *symbols;
 	const char *arena_at; /* sizes to which arena_bytes applies, "s0 = 7, ..."; null if arena_bytes is constant */
 } RtSpecialization;
@@ -498,8 +498,8 @@ typedef struct RtSizeTie {
 } RtSizeTie;
 typedef struct RtSizes {
 	const char *name;          /* name of the function */
-	/* Computes the other s from the symbols. Returns false if the specialization does not accept them. If it is null,
-	 * `code` runs instead. */
+	/* Computes the other s from the symbols. Returns false if the specialization does not accept them. If it is
+	 * null, `code` runs instead. */
 	bool (*prove)(int64_t *s);
 	const RtCode *code;        /* operators, to be run without data; RT_DO_PROFILE compares their numbers */
 	const RtSizeExpr *expr;

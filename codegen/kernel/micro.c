@@ -331,7 +331,8 @@ find_added(Match *m)
 	       refers_to(&l->arg[1], REF_OPERAND, 2) && l->arg[2].kind == REF_NUMBER && l->arg[2].number.u.i == 1 &&
 	       k->store.n == 1 && refers_to(&k->store.at[0].value, REF_LET, 0) && y->access == ACCESS_UPDATE &&
 	       y->dtype == RT_f32 && y->ngather == 1 && refers_to(&y->gather[0].by, REF_OPERAND, 1) &&
-	       !y->gather[0].wraps && size_is(y->stride[2], 0) && k->operand.at[1].dtype == RT_i64 && k->operand.at[2].dtype == RT_f32;
+	       !y->gather[0].wraps && size_is(y->stride[2], 0) && k->operand.at[1].dtype == RT_i64 &&
+	       k->operand.at[2].dtype == RT_f32;
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */

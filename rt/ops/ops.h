@@ -58,8 +58,8 @@
  *     is in codegen/kernel/families.c. MAP entries have kernels without a LOWER, except for complex numbers. Other
  *     operators without a LOWER stay calls.
  * SIZES(id, RULE)
- *     The rule by which the sizes of results follow from those of the arguments of operator `id`, which must precede it:
- *     SIZES_RULE of ir.h. MAP entries have BROADCAST without a SIZES. Without a rule, programs of dynamic sizes run the
+ *     The rule by which the sizes of results follow from those of the arguments of operator `id`, which must precede
+ *     it: SIZES_RULE of ir.h. MAP entries have BROADCAST without a SIZES. Without a rule, programs of dynamic sizes run the
  *     kernel without data.
  * EFFECT(id, effect)
  *     The strongest effect of the operators that BODY `id`, which must precede it, calls. Left out if it is pure. A
