@@ -59,8 +59,8 @@
  *     operators without a LOWER stay calls.
  * SIZES(id, RULE)
  *     The rule by which the sizes of results follow from those of the arguments of operator `id`, which must precede
- *     it: SIZES_RULE of ir.h. MAP entries have BROADCAST without a SIZES. Without a rule, programs of dynamic sizes run the
- *     kernel without data.
+ *     it: SIZES_RULE of ir.h. MAP entries have BROADCAST without a SIZES. Without a rule, programs of dynamic sizes run
+ *     the kernel without data.
  * EFFECT(id, effect)
  *     The strongest effect of the operators that BODY `id`, which must precede it, calls. Left out if it is pure. A
  *     raised error is no effect: if a result is unused, its error may be lost.
