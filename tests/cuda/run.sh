@@ -80,7 +80,7 @@ compile_folder tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 CUDA_HOME=$out/empty "$kiln" build samples/digits/model.pt -i samples/digits/in.npz --gpu sm_80 -o "$out/none" >"$out/log" 2>&1
 [ $? = 6 ] && grep -q "CUDA_HOME is '$out/empty'" "$out/log" || complain "CUDA_HOME: $(cat "$out/log")"
 "$kiln" build samples/digits/model.pt -i samples/digits/in.npz --gpu sm_90a -o "$out/none" >"$out/log" 2>&1
-[ $? = 2 ] && grep -q "name sm_90" "$out/log" || complain "sm_90a: $(cat "$out/log")"
+[ $? = 2 ] && grep -q "use sm_90" "$out/log" || complain "sm_90a: $(cat "$out/log")"
 "$kiln" build samples/digits/model.pt --gpu sm_90 -o "$out/none" >"$out/log" 2>&1
 [ $? = 2 ] && grep -q "wants an input" "$out/log" || complain "--gpu without an input: $(cat "$out/log")"
 
