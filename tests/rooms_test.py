@@ -129,6 +129,18 @@ class Rooms(unittest.TestCase):
             with open(f) as text: wide += [f"{f}:{n}" for n, line in enumerate(text, 1) if len(line.rstrip("\n").expandtabs(8)) > 120]
         self.assertEqual([], wide)
 
+    def test_build_lists(self):
+        """build.ninja lists each file of a folder once, sorted by folder and name, and has each object in one library."""
+        lists = pathlib.Path("build.ninja").read_text().split("# ---- what kiln carries")[0]
+        files = re.findall(r"^build \$b/(\S+)\.o: \w+ \1\.c$", lists, re.M)
+        members = re.findall(r"^  \$b/(\S+)\.o", lists, re.M)
+        for room in ("rt", "ir", "frontend", "opt", "codegen"):
+            mine = [f for f in files if f.startswith(room + "/")]
+            self.assertEqual(sorted(mine, key=lambda f: f.rsplit("/", 1)), mine)
+            known = glob.glob(f"{room}/*.c") + (glob.glob(f"{room}/*/*.c") if room != "rt" else [])
+            self.assertEqual(sorted(known), sorted(f + ".c" for f in mine))
+        self.assertEqual(sorted(set(files) - {"codegen/cli/main"} | {"rt/ops/variant"}), sorted(members))
+
     def test_common_names(self):
         """Static function names defined in many files: at most COMMON_NAMES names. N(name) of the loops is a macro."""
         home = collections.defaultdict(set)
