@@ -231,7 +231,7 @@ row_extreme(Row *r)
 bool
 row_arg_extreme(Row *r)
 {
-	Folded s;
+	Folded s = { 0 };
 	Rows g;
 	Ref x;
 
