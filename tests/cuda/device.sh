@@ -36,7 +36,8 @@ answers() {
 	bad=0
 	for model in tests/cuda/kernels/model.pt:tests/cuda/kernels/in.npz samples/digits/model.pt:samples/digits/in.npz \
 		tests/cuda/carried.py:samples/digits/in.npz tests/cuda/sums.py:samples/digits/in.npz \
-		tests/cuda/moves.py:samples/digits/in.npz tests/cuda/attention.py:samples/digits/in.npz; do
+		tests/cuda/moves.py:samples/digits/in.npz tests/cuda/samples.py:samples/digits/in.npz \
+		tests/cuda/attention.py:samples/digits/in.npz; do
 		program=$out/$(basename "$(dirname "$model")")-$(basename "${model%%:*}" | tr . -)
 		"$kiln" build "${model%%:*}" -i "${model#*:}" --gpu "$(cat "$out/arch")" --cpu native -o "$program" >"$program.log" 2>&1 &&
 			"$program" -i "${model#*:}" --selfcheck --device cuda >>"$program.log" 2>&1
