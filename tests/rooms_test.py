@@ -28,7 +28,7 @@ CIRCLES = {"frontend/script": 20, "rt": 16, "rt/ops": 3}
 COMMON_FILES, COMMON_NAMES = 3, 0
 # Members of one letter that refer to another struct. The number may only fall. Letters are for counts (n) and for geometry and
 # formulas: sizes, strides, coordinates and operands, whose types GEOMETRY lists, and numbers.
-LETTERS, GEOMETRY = 86, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
+LETTERS, GEOMETRY = 16, {"RtTensor", "Value", "IValue", "Ref", "Size", "Stack", "T", "Z", "RtC128", "RtHead", "VcConv", "ViConv"}
 MEMBER = re.compile(r"^\s*(?:(?:const|struct) )*([A-Z]\w*) *\*? *(?:\w+, \*?)*([a-z])(?=[,;\[])", re.M)
 STATIC = re.compile(r"^static\b[^;={]*?\n(\w+)\(|^static [^\n;=(]*?\b(\w+)\([^;\n]*\)\s*\{", re.M)
 
