@@ -3,8 +3,8 @@
 #
 # Needs CUDA 13 (NVRTC, and compute-sanitizer if there is one), PyTorch, gcc, and Kiln (build/kiln).  Each step prints its
 # results when it ends and writes OUT/STEP.log, so that an interrupted run is useful, too.  A step that fails does not stop the
-# others. The status is the number of steps that failed.  With an emulated driver (CUDA_HOME and LD_LIBRARY_PATH as in run.sh,
-# KILN_DEVICE_SMALL=1) the script itself is tested, at small sizes.
+# others. The status is the number of steps that failed.  With an emulated driver (CUDA_HOME, LD_LIBRARY_PATH and KILN_GRID as in
+# run.sh, KILN_DEVICE_SMALL=1) the script itself is tested, at small sizes.
 cd "$(dirname "$0")/../.." || exit 1
 kiln=${1:-build/kiln}
 out=${2:-build/device}
