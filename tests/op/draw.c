@@ -24,7 +24,7 @@ static IValue
 any_tensor(Draw *d)
 {
 	static const RtDtype other[] = { RT_f32, RT_f64, RT_i64, RT_b8, RT_u8, RT_i32, RT_c64, RT_f16, RT_bf16 };
-	int64_t dims[DRAW_RANK];
+	int64_t dims[DRAW_RANK] = { 0 };
 	int rank = draw_below(d, 3) ? d->rank : draw_below(d, d->rank + 1);
 	const RtDtype dtype = draw_below(d, 3) ? d->dtype : draw_below(d, 2) ? RT_i64 : other[draw_below(d, 9)];
 	RtTensor *t, *view;
