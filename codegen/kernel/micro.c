@@ -24,7 +24,7 @@ enum { N, C, G, OC, OH, OW, P, IC, KH, KW, AXES };
 
 typedef struct Match {
 	const Kernel *kernel;
-	int axis[AXES], operand[WRONG];  /* by name; operand: -1 for one that there is not */
+	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is no such operand */
 	bool adaptive;                   /* whether windows are parts of the input */
 	int nr;                          /* columns of a panel (Emit.nr) */
 	Buf text;

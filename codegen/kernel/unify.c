@@ -17,7 +17,7 @@ typedef struct Fitted { int64_t value[SIZE_SAMPLES]; const Size *size; } Fitted;
 
 typedef struct Unifier {
 	const Sizes *sizes;      /* numbers of the node's operands, as atoms */
-	const Measures *own;     /* these numbers and their Sizes */
+	const Measures *own;     /* numbers of the operands, and their Sizes */
 	Kernel *kernel;               /* the combined kernel */
 	const Kernel *const *of; /* the kernel of each sample */
 	Vec(Fitted) fitted;      /* sizes of this kernel that differ among the samples */
