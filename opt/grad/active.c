@@ -90,12 +90,25 @@ follow_mode(Walk *w, const Node *n)
 	}
 }
 
-/* Does no gradient pass through the node in the current mode?  prim::kept passes its argument's gradient in any
- * mode. */
+/* Does the node only put tensors into containers or take them out?  Such operators have type variables in their
+ * schemas, or no schema. */
+static bool
+moves_tensors(const Node *n)
+{
+	const Schema *s = node_schema(n);
+	bool moves = !n->op && !s && !node_is(n, prim_GetAttr);
+
+	for (int i = 0; s && i < s->nargs && !moves; i++)
+		moves = type_has_vars(s->args[i].type);
+	return moves;
+}
+
+/* Does no gradient pass through the node in the current mode?  A tensor itself has a gradient in any mode: as what
+ * prim::kept returns, and as an element of containers. */
 static bool
 is_silent(const Walk *w, const Node *n)
 {
-	return w->off && !node_is(n, prim_kept);
+	return w->off && !node_is(n, prim_kept) && !moves_tensors(n);
 }
 
 /* ---- from inputs down --------------------------------------------------------------------------------------- */

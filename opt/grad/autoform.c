@@ -317,8 +317,8 @@ change_block(Graph *g, const Active *a, Block *b)
 static void
 tidy(Pass *p, Graph *g)
 {
-	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists",
-		"constprop", "dce" };
+	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "dicts", "unrolling", "constprop",
+		"lists", "constprop", "dce" };
 	bool changed = true;
 
 	for (int round = 0; changed && round < MOST_ROUNDS; round++) {

@@ -486,3 +486,16 @@ def itself_written(x: Tensor, y: Tensor):
         w = v.to(torch.float64)
         w[:2].mul_(0.5)
     return v + w
+
+def out_of_dict(x: Tensor, y: Tensor):
+    with torch.no_grad():
+        d = {'a': x}
+        v = d['a']
+    return v * y + x
+
+def out_of_list(x: Tensor, y: Tensor):
+    with torch.no_grad():
+        l = [x, y]
+        l[0] = y
+        v = l[0]
+    return v * x
