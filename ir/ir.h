@@ -442,6 +442,7 @@ struct Graph {
 	const char *name;          /* Name of the function, for messages. */
 	Block *at_block;           /* Insertion point: before at_node in at_block. */
 	Node  *at_node;
+	bool   differentiated;     /* Whether it contains its backward pass. */
 };
 
 struct Function {

@@ -397,6 +397,7 @@ autodiff(Pass *p, Graph *g)
 	     &input);
 	reverse_block(&top);
 	put_results(&top, d);
+	g->differentiated = true;
 	ops_compile_bodies(p->cx, g);
 	pass_lost_alias(p);
 	return true;

@@ -9,6 +9,9 @@
  * Reading the clock is no effect: archives read it and ignore the result (torchform.c).  A possible error keeps a node
  * only if the specializer has marked it: such a node was needed until the profile showed that nothing uses its result
  * (keep_error).
+ *
+ * Until a graph is differentiated its writes to tensors stay: a write through .data changes what the backward pass
+ * reads of the forward pass.
  */
 #include "../opt.h"
 
@@ -19,6 +22,7 @@ typedef struct Dce {
 	/* Whether the node, or a node inside it, has an effect or writes to outside memory, by node id. */
 	bool    *effects;
 	int64_t  nmark;          /* number of nodes and values marked so far */
+	bool     keeps_writes;   /* whether writes to tensors are live */
 } Dce;
 
 static void
@@ -38,11 +42,21 @@ has_own_effect(const Node *n)
 	       node_attr(n, "stays");
 }
 
-/* Does n write to memory that code outside of the graph can reach?  Must be called while no value is marked live. */
+static bool
+writes_tensor(const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i]->type->kind == TYPE_TENSOR && node_writes_input(n, i))
+			return true;
+	return false;
+}
+
+/* Does n write to memory that code outside of the graph can reach, or that a backward pass may read?  Must be called
+ * while no value is marked live. */
 static bool
 writes_outside(Dce *d, const Node *n)
 {
-	return !n->nsub && alias_writes_live(d->alias, n);
+	return (!n->nsub && alias_writes_live(d->alias, n)) || (d->keeps_writes && writes_tensor(n));
 }
 
 static bool
@@ -276,7 +290,8 @@ bool
 dce(Pass *p, Graph *g)
 {
 	Dce d = { .pass = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
-		  .effects = new(p->scratch, bool, g->nnode + 1) };
+		  .effects = new(p->scratch, bool, g->nnode + 1),
+		  .keeps_writes = p->fn && p->fn->gradient && g == p->fn->prepared && !g->differentiated };
 	const bool all = p->limit < 0;          /* -L counts whole nodes, so a limit keeps dead results */
 	bool changed;
 

@@ -499,3 +499,15 @@ def out_of_list(x: Tensor, y: Tensor):
         l[0] = y
         v = l[0]
     return v * x
+
+def einsum_written(x: Tensor, y: Tensor):
+    v = torch.einsum('i->i', x)
+    s = torch.stack([y, v])
+    v.data.mul_(2.0)
+    return x * y + s.sum(0)
+
+def data_of_result(x: Tensor, y: Tensor):
+    v = y.exp()
+    u = v * 1
+    v.data[0] = 2.0
+    return u * x
