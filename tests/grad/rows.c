@@ -6,8 +6,9 @@
  * another.  A suffix changes that: + positive, in (0.4, 1.6); u in (0.1, 0.9); = the same values as the first argument;
  * iN int64 below N; b bool.  The gradients by float64 arguments are checked, except by those with the suffix ' or =.
  * The result is a tensor or a tuple of tensors.  The graph of the expression must contain the operator; every operator
- * with a gradient must have a line.  In a file that begins with "# with FILE.py" expressions call functions of that
- * file instead, and ID has no meaning, except that for "lacks" Kiln must report that it lacks the gradient.
+ * with a gradient must have a line.  In a file that begins with "# with FILE.py", expressions call functions of that
+ * file instead, and after "# printed by FILE.py ARGUMENT..." functions that this program prints.  ID then has no
+ * meaning, except that for "lacks" Kiln must report that it lacks the gradient.
  *
  * In a file that begins with "# recorded" (tests/oracle/ties.py) lines have two more parts: | PyTorch's gradients in
  * double | those in float.  There the values of an argument are given: x[3](0,nan,1).  The gradient of the result's
@@ -439,17 +440,36 @@ check_sample(Cx *cx, void *arg)
 }
 
 static const char *
-read_text(Arena *a, const char *path)
+read_text(Arena *a, FILE *f)
 {
-	FILE *f = fopen(path, "r");
 	Buf b = { 0 };
 	int c;
 
 	while (f && (c = getc(f)) != EOF)
 		buf_add(&b, &(char){ (char)c }, 1);
-	if (f)
-		fclose(f);
 	return arena_strndup(a, b.at ? b.at : "", b.n);
+}
+
+/* Returns the text of the functions that a comment names, "# with FILE" or "# printed by FILE.py ARGUMENT...". Null for
+ * other lines. */
+static const char *
+functions_of(Arena *a, const char *line)
+{
+	const char *text = NULL;
+	FILE *f;
+
+	if (!strncmp(line, "# with ", 7)) {
+		f = fopen(line + 7, "r");
+		text = read_text(a, f);
+		if (f)
+			fclose(f);
+	} else if (!strncmp(line, "# printed by ", 13)) {
+		f = popen(arena_printf(a, "python3 %s", line + 13), "r");
+		text = read_text(a, f);
+		if (f)
+			pclose(f);
+	}
+	return text;
 }
 
 static bool
@@ -507,9 +527,12 @@ main(int argc, char **argv)
 		RtCx rt;
 		Test t = { .cx = &cx, .rt = &rt, .with = with, .recorded = recorded };
 
-		if (!strncmp(line, "# with ", 7)) {
+		if (*line == '#') {
+			const char *text;
+
 			line[strcspn(line, "\n")] = 0;
-			with = read_text(&arena, line + 7);
+			text = functions_of(&arena, line);
+			with = text ? text : with;
 		}
 		recorded |= !strncmp(line, "# recorded", 10);
 		if (!strncmp(line, "smooth |", 8)) {

@@ -4,7 +4,7 @@
 A line is   ID | x[3](0,nan,1) i[2]i(0,1) | expression | in double | in float   (tests/grad/rows.c).  Lines whose calls
 this PyTorch lacks are not changed: run it with 1.13 first, then with a newer one and --missing.
 """
-import argparse, re, sys, warnings
+import argparse, re, subprocess, sys, warnings
 from typing import List, Optional, Tuple
 import torch
 
@@ -99,6 +99,13 @@ def is_close(a, b):
     return True
 
 
+def read(line):
+    """Returns the source text of functions that a file names: # with FILE, # printed by PROGRAM ARGUMENT..."""
+    if line.startswith("# with "):
+        return open(line.split()[2]).read()
+    return subprocess.run(["python3", *line.split()[3:]], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def record(line, missing):
     parts = [p.strip() for p in line.split("|")]
     if len(parts) < 3 or parts[0] == "smooth" or line.startswith("#") or (missing and len(parts) > 3):
@@ -125,8 +132,8 @@ if __name__ == "__main__":
     for name in a.file:
         lines = open(name).readlines()
         for line in lines:
-            if line.startswith("# with "):
-                exec(open(line.split()[2]).read(), TYPES)
+            if line.startswith(("# with ", "# printed by ")):
+                exec(read(line), TYPES)
                 NAMES.update((n, f) for n, f in TYPES.items() if n not in NAMES)
         lines = [record(line, a.missing) for line in lines]
         open(name, "w").writelines(lines)
