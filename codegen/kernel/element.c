@@ -535,16 +535,22 @@ put_lets(Element *e)
 	}
 }
 
-/* Is the let an index of an operand that a later stage reads, or the number of an axis's points? */
+static bool
+is_let(const Ref *r, int let)
+{
+	return r->kind == REF_LET && r->at == let;
+}
+
+/* Is the let an index of an operand that a later stage reads, or an edge of an axis's range? */
 static bool
 is_kept_as_index(const Kernel *k, int let)
 {
-	for (int i = 0; i < k->naxis; i++)
-		if (k->count[i] == let + 1)
+	for (int i = 0; i < k->range.n; i++)
+		if (is_let(&k->range.at[i].first.let, let) || is_let(&k->range.at[i].end.let, let))
 			return true;
 	for (int i = 0; i < k->operand.n; i++)
 		for (int g = 0; g < k->operand.at[i].ngather; g++)
-			if (k->operand.at[i].gather[g].by.kind == REF_LET && k->operand.at[i].gather[g].by.at == let)
+			if (is_let(&k->operand.at[i].gather[g].by, let))
 				return !k->stage.at[kernel_stage_of(k, REF_LET, let)].each;
 	return false;
 }
@@ -559,14 +565,14 @@ kernel_let_is_kept(const Kernel *k, int let)
 		return true;
 	for (int i = end; i < k->let.n; i++)
 		for (int a = 0; a < k->let.at[i].narg; a++)
-			if (k->let.at[i].arg[a].kind == REF_LET && k->let.at[i].arg[a].at == let)
+			if (is_let(&k->let.at[i].arg[a], let))
 				return true;
 	for (int i = 0; i < k->state.n; i++)
-		if (k->state.at[i].x.kind == REF_LET && k->state.at[i].x.at == let &&
+		if (is_let(&k->state.at[i].x, let) &&
 		    kernel_stage_of(k, REF_STATE, i) != kernel_stage_of(k, REF_LET, let))
 			return true;
 	for (int i = kernel_stage_end(k, kernel_stage_of(k, REF_LET, let)).store; i < k->store.n; i++)
-		if (k->store.at[i].value.kind == REF_LET && k->store.at[i].value.at == let)
+		if (is_let(&k->store.at[i].value, let))
 			return true;
 	return false;
 }

@@ -228,13 +228,37 @@ kernel_range(const Kernel *k, int axis)
 }
 
 static bool
+moves_operand(const Operand *o, int axis)
+{
+	for (int i = 0; i < o->bound.n; i++)
+		if (!size_is(o->bound.at[i].stride[axis], 0))
+			return true;
+	return !size_is(o->stride[axis], 0) || o->along == axis;
+}
+
+bool
+kernel_moves(const Kernel *k, const Ref *r, int axis)
+{
+	const Operand *o = r->kind == REF_OPERAND ? &k->operand.at[r->at] : NULL;
+
+	for (int g = 0; o && g < o->ngather; g++)
+		if (kernel_moves(k, &o->gather[g].by, axis))
+			return true;
+	for (int i = 0; r->kind == REF_LET && i < k->let.at[r->at].narg; i++)
+		if (kernel_moves(k, &k->let.at[r->at].arg[i], axis))
+			return true;
+	return r->kind == REF_STATE || (o && moves_operand(o, axis));
+}
+
+static bool
 depends_on(const AxisEdge *e, int of)
 {
 	return e->per && e->of == of;
 }
 
-bool
-kernel_has_ranges_of(const Kernel *k, int of)
+/* Does an edge that is a size depend on this axis? */
+static bool
+has_sizes_of(const Kernel *k, int of)
 {
 	for (int i = 0; i < k->range.n; i++)
 		if (depends_on(&k->range.at[i].first, of) || depends_on(&k->range.at[i].end, of))
@@ -242,12 +266,31 @@ kernel_has_ranges_of(const Kernel *k, int of)
 	return false;
 }
 
+bool
+kernel_has_ranges_of(const Kernel *k, int of)
+{
+	for (int i = 0; i < k->range.n; i++) {
+		const AxisEdge *const edge[] = { &k->range.at[i].first, &k->range.at[i].end };
+
+		for (int j = 0; j < 2; j++)
+			if (kernel_moves(k, &edge[j]->let, of))
+				return true;
+	}
+	return has_sizes_of(k, of);
+}
+
+bool
+range_has_sizes(const AxisRange *r)
+{
+	return r->first.per && r->end.per;
+}
+
 const Size *
 range_most_points(const Kernel *k, const AxisRange *r)
 {
 	SizeTable *z = k->sizes;
 
-	RT_ASSERT(r->first.per && r->end.per && r->first.of == r->end.of);
+	RT_ASSERT(range_has_sizes(r) && r->first.of == r->end.of);
 	return size_plus(z, size_ceil(z, size_minus(z, r->end.plus, r->first.plus), r->end.per), size_number(z, 1));
 }
 
@@ -262,6 +305,14 @@ kernel_divide(Kernel *k, int axis, int of, const Size *n)
 	r.end = (AxisEdge){ .of = of, .up = true, .times = n, .plus = n, .per = parts };
 	k->extent[axis] = range_most_points(k, &r);
 	vec_push(k->arena, &k->range, r);
+}
+
+void
+kernel_count(Kernel *k, int axis, Ref let)
+{
+	RT_ASSERT(let.kind == REF_LET && size_is(k->extent[axis], 1) && !kernel_range(k, axis));
+	vec_push(k->arena, &k->range,
+		 ((AxisRange){ .axis = axis, .end = { .let = let } }));
 }
 
 static int
@@ -285,11 +336,7 @@ swap_ranges(Kernel *k, int a, int b)
 void
 kernel_swap_axes(Kernel *k, int a, int b)
 {
-	const int count = k->count[a];
-
 	RT_ASSERT(a >= 0 && b >= 0 && a < k->naxis && b < k->naxis);
-	k->count[a] = k->count[b];
-	k->count[b] = count;
 	swap_sizes(k->extent, a, b);
 	swap_ranges(k, a, b);
 	for (int i = 0; i < k->operand.n; i++) {
@@ -321,7 +368,7 @@ remove_stride(Kernel *k, const Size **stride, int axis)
 static void
 remove_axis(Kernel *k, int axis)
 {
-	RT_ASSERT(axis >= 0 && axis < k->naxis && !kernel_range(k, axis) && !kernel_has_ranges_of(k, axis));
+	RT_ASSERT(axis >= 0 && axis < k->naxis && !kernel_range(k, axis) && !has_sizes_of(k, axis));
 	for (int i = 0; i < k->range.n; i++) {
 		AxisRange *r = &k->range.at[i];
 
@@ -331,11 +378,8 @@ remove_axis(Kernel *k, int axis)
 	}
 	k->nreduce -= axis >= k->naxis - k->nreduce;
 	k->naxis--;
-	for (int i = axis; i < k->naxis; i++) {
+	for (int i = axis; i < k->naxis; i++)
 		k->extent[i] = k->extent[i + 1];
-		k->count[i] = k->count[i + 1];
-	}
-	k->count[k->naxis] = 0;
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
 
@@ -376,7 +420,7 @@ can_merge(const Kernel *k, int axis)
 				return false;
 	}
 	for (int i = axis; i <= axis + 1; i++)
-		if (is_along(k, i) || k->serial == i || kernel_range(k, i) || kernel_has_ranges_of(k, i) || k->count[i])
+		if (is_along(k, i) || k->serial == i || kernel_range(k, i) || has_sizes_of(k, i))
 			return false;
 	return axis + 1 != k->naxis - k->nreduce;
 }
@@ -458,7 +502,7 @@ straighten(Kernel *k, const AxisRange *r)
 	const int of = r->first.per ? r->first.of : r->end.of;
 	const Size *slope[2], *start[2];
 
-	if ((r->end.per && r->end.of != of) ||
+	if (r->first.let.kind || r->end.let.kind || (r->end.per && r->end.of != of) ||
 	    !is_straight(k, &r->first, size_number(k->sizes, 0), &slope[0], &start[0]) ||
 	    !is_straight(k, &r->end, k->extent[r->axis], &slope[1], &start[1]) || slope[0] != slope[1])
 		return false;
@@ -594,7 +638,7 @@ kernel_drop_ones(Kernel *k)
 {
 	straighten_all(k);
 	for (int i = k->naxis - 1 - kernel_selects(k); i >= 0; i--)
-		if (size_is(k->extent[i], 1) && !k->count[i] && !is_along(k, i))
+		if (size_is(k->extent[i], 1) && !kernel_range(k, i) && !is_along(k, i))
 			remove_axis(k, i);
 }
 
@@ -737,9 +781,6 @@ kernel_has_gathers(const Kernel *k)
 bool
 kernel_has_lets_as_indices(const Kernel *k)
 {
-	for (int i = 0; i < k->naxis; i++)
-		if (k->count[i])
-			return true;
 	for (int i = 0; i < k->operand.n; i++)
 		for (int g = 0; g < k->operand.at[i].ngather; g++)
 			if (k->operand.at[i].gather[g].by.kind == REF_LET)
@@ -867,15 +908,9 @@ kernel_addresses(const Kernel *k)
 bool
 kernel_moves_in_row(const Kernel *k, int operand)
 {
-	const Operand *o = &k->operand.at[operand];
-
-	for (int d = k->naxis - k->nreduce; d < k->naxis; d++) {
-		if (!size_is(o->stride[d], 0))
+	for (int d = k->naxis - k->nreduce; d < k->naxis; d++)
+		if (moves_operand(&k->operand.at[operand], d))
 			return true;
-		for (int i = 0; i < o->bound.n; i++)
-			if (!size_is(o->bound.at[i].stride[d], 0))
-				return true;
-	}
 	return false;
 }
 
@@ -986,25 +1021,19 @@ check_gather(const Kernel *k, int operand, const Gather *g)
 	(void)k, (void)operand, (void)g, (void)by;
 }
 
-/* The number of points of a reduced axis is a let that is computed once for a row. */
+/* A let is computed once for a row. C divides numbers that are not negative as floor does. */
 static void
-check_count(const Kernel *k, int axis)
+check_edge(const Kernel *k, const AxisRange *r, const AxisEdge *e)
 {
-	const int let = k->count[axis] - 1;
-
-	RT_ASSERT(axis >= k->naxis - k->nreduce && let < k->let.n && size_is(k->extent[axis], 1));
-	RT_ASSERT(k->let.at[let].types.result == RT_i64 && !k->stage.at[kernel_stage_of(k, REF_LET, let)].each);
-	(void)k, (void)axis, (void)let;
-}
-
-/* C divides numbers that are not negative as floor does. */
-static void
-check_edge(const Kernel *k, int axis, const AxisEdge *e)
-{
-	RT_ASSERT(!e->per || (axis >= k->naxis - k->nreduce && e->of >= 0 && e->of < k->naxis - k->nreduce));
+	RT_ASSERT(r->axis >= k->naxis - k->nreduce && r->axis < k->naxis && e->let.at < k->let.n);
+	RT_ASSERT(!e->let.kind || (e->let.kind == REF_LET && !e->per));
+	RT_ASSERT(!e->let.kind || r->checked || size_is(k->extent[r->axis], 1));
+	RT_ASSERT(!e->let.kind || k->let.at[e->let.at].types.result == RT_i64);
+	RT_ASSERT(!e->let.kind || !k->stage.at[kernel_stage_of(k, REF_LET, e->let.at)].each);
+	RT_ASSERT(!e->per || (e->of >= 0 && e->of < k->naxis - k->nreduce));
 	RT_ASSERT(!e->per || size_is(e->per, 1) ||
 		  (size_at_least(k->sizes, e->times, 0) && size_at_least(k->sizes, e->plus, 0)));
-	(void)k, (void)axis, (void)e;
+	(void)k, (void)r, (void)e;
 }
 
 void
@@ -1013,8 +1042,8 @@ kernel_check(const Kernel *k)
 	RT_ASSERT(k->naxis >= 0 && k->naxis <= KERNEL_AXES && k->serial < k->naxis);
 	RT_ASSERT(k->nreduce >= 0 && k->nreduce <= k->naxis && (k->serial < 0 || !k->nreduce));
 	for (int i = 0; i < k->range.n; i++) {
-		check_edge(k, k->range.at[i].axis, &k->range.at[i].first);
-		check_edge(k, k->range.at[i].axis, &k->range.at[i].end);
+		check_edge(k, &k->range.at[i], &k->range.at[i].first);
+		check_edge(k, &k->range.at[i], &k->range.at[i].end);
 	}
 	for (int i = 0; i < k->operand.n; i++) {
 		const Operand *o = &k->operand.at[i];
@@ -1028,9 +1057,6 @@ kernel_check(const Kernel *k)
 		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].compute == o->dtype);
 		(void)o;
 	}
-	for (int i = 0; i < k->naxis; i++)
-		if (k->count[i])
-			check_count(k, i);
 	for (int i = 0; i < k->stage.n; i++)
 		check_stage(k, i);
 }

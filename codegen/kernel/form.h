@@ -132,12 +132,20 @@ typedef struct Stage {           /* A stage. */
 	Select select;           /* A stage that selects has no lets or states. The row is its only reduced axis. */
 } Stage;
 
-/* (times * i + plus) / per for the index i of axis `of`, rounded down, or up. If per is null, there is no such edge. */
-typedef struct AxisEdge { int of; bool up; const Size *times, *plus, *per; } AxisEdge;
+/* One end of a range: a let of type int64 that is computed once for a row. If `let` is REF_NONE, it is
+ * (times * i + plus) / per for the index i of axis `of`, which is not reduced, rounded down, or up. If per is null,
+ * too, there is no such edge. */
+typedef struct AxisEdge { Ref let; int of; bool up; const Size *times, *plus, *per; } AxisEdge;
 
-/* Range of a reduced axis's index that depends on an axis that is not reduced: from `first` (else 0) up to `end` (else
- * the extent), which is not included. The extent is then the greatest number of its points. */
-typedef struct AxisRange { int axis; AxisEdge first, end; } AxisRange;
+/* Range of a reduced axis's index: from `first` (else 0) up to `end` (else the extent), which is not included. The
+ * extent is then the greatest number of its points. */
+typedef struct AxisRange {
+	int axis;
+	AxisEdge first, end;
+	/* Whether the kernel fails unless 0 <= first <= end <= extent. If an edge is a let that is not checked, the
+	 * extent is 1, which only choices by speed read. */
+	bool checked;
+} AxisRange;
 
 typedef struct Kernel {
 	SizeTable      *sizes;
@@ -147,9 +155,6 @@ typedef struct Kernel {
 	int         naxis;
 	const Size *extent[KERNEL_AXES];         /* outermost first */
 	Vec(AxisRange) range;    /* of some reduced axes */
-	/* 1 + index of the let that holds the number of points of a reduced axis, computed once for a row. 0 if
-	 * `extent` is the number. Else `extent` is 1, which only choices by speed read. */
-	int         count[KERNEL_AXES];
 	/* Axis whose points store to the same elements, in order. It is the innermost once simplified. -1 if there is
 	 * none. */
 	int         serial;
@@ -224,10 +229,14 @@ void    kernel_swap_axes(Kernel *, int a, int b);
 /* Divides n elements among the points i of axis `of`, as adaptive pooling does: the reduced axis runs from
  * floor(n * i / parts) to ceil(n * (i + 1) / parts), where parts is the extent of axis `of`. */
 void    kernel_divide(Kernel *, int axis, int of, const Size *n);
-/* Returns the range of a reduced axis that depends on another axis. Null if it does not. */
+void    kernel_count(Kernel *, int axis, Ref let);       /* makes the let the number of points of a reduced axis */
+/* Returns the range of a reduced axis. Null if it has none. */
 AxisRange *kernel_range(const Kernel *, int axis);
-const Size *range_most_points(const Kernel *, const AxisRange *);        /* most points of a range with both edges */
+bool    range_has_sizes(const AxisRange *);              /* Are both edges sizes? */
+const Size *range_most_points(const Kernel *, const AxisRange *);        /* most points of a range with both of them */
 bool    kernel_has_ranges_of(const Kernel *, int of);    /* Does a range depend on this axis? */
+/* Does the value differ along an axis that is not reduced? States do. */
+bool    kernel_moves(const Kernel *, const Ref *, int axis);
 void    kernel_move_axis(Kernel *, int from, int to);    /* moves an axis outwards; to <= from */
 /* Are the operand's elements consecutive along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
@@ -241,7 +250,7 @@ bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 /* Is the typical value at least this? If unknown: is it always? */
 bool    kernel_is_long(const Kernel *, const Size *, int64_t least);
 bool    kernel_has_gathers(const Kernel *);              /* Does an operand have indices? */
-bool    kernel_has_lets_as_indices(const Kernel *);      /* Are indices, or extents, computed by lets? */
+bool    kernel_has_lets_as_indices(const Kernel *);      /* Are indices computed by lets? */
 bool    kernel_may_fail(const Kernel *);                 /* May an index be out of range, so that the kernel fails? */
 /* Does the stage call functions with a fast range (rt/ops/vmath.h), in a loop that may be run as a trial first? */
 bool    kernel_has_near(const Kernel *, int stage);

@@ -215,8 +215,8 @@ put_source(const Sampling *s, const Resize *d, VzKind kind, int dim, Side *side)
 	side->first = let(s, ROW_prim_resize_first, RT_f64, RT_i64,
 			  REFS(side->source, side->scale, side->in, side->how));
 	if (kind >= VZ_SMOOTH)
-		s->kernel->count[4 + dim] = 1 + let(s, ROW_prim_resize_count, RT_f64, RT_i64,
-						    REFS(side->source, side->scale, side->in, side->how)).at;
+		kernel_count(s->kernel, 4 + dim, let(s, ROW_prim_resize_count, RT_f64, RT_i64,
+						     REFS(side->source, side->scale, side->in, side->how)));
 }
 
 /* Computes the index and weight of a dim's tap. */
@@ -447,7 +447,7 @@ put_bins(const Sampling *s, const Regions *d, int dim, const Ref side[2], Ref ho
 	b->size = let(s, ROW_prim_roi_bin, RT_f64, RT_f64, REFS(at[0], at[1], number(d->y->dims[2 + dim]), how));
 	b->start = let(s, ROW_prim_roi_start, RT_f64, RT_f64, REFS(at[0], b->size, index_of(s, 2 + dim), how));
 	b->points = let(s, ROW_prim_roi_points, RT_f64, RT_i64, REFS(b->size, number(d->ratio)));
-	s->kernel->count[4 + dim] = 1 + b->points.at;
+	kernel_count(s->kernel, 4 + dim, b->points);
 }
 
 /* Adds the sum over all samples and their taps. Axes 4 and 5 are samples, 6 and 7 taps. */

@@ -66,15 +66,20 @@ close_loop(Printer *p)
 	put_line(p, "}");
 }
 
-/* C of an edge: "(i2 * 7 + 11) / 5" */
+/* C of an edge: "(i2 * 7 + 11) / 5", or "u3" */
 static const char *
-c_edge(Printer *p, const AxisEdge *e)
+c_edge(Printer *p, const AxisEdge *e, const Size *otherwise)
 {
 	const Kernel *k = p->kernel;
-	const Size *up = size_minus(k->sizes, e->per, size_number(k->sizes, 1));
-	const Size *more = e->up ? size_plus(k->sizes, e->plus, up) : e->plus;
-	const char *plus = size_is(more, 0) ? "" : arena_printf(k->arena, " + %s", c_size(p, more));
+	const Size *more;
+	const char *plus;
 
+	if (e->let.kind)
+		return arena_printf(k->arena, "u%d", e->let.at);
+	if (!e->per)
+		return c_size(p, otherwise);
+	more = e->up ? size_plus(k->sizes, e->plus, size_minus(k->sizes, e->per, size_number(k->sizes, 1))) : e->plus;
+	plus = size_is(more, 0) ? "" : arena_printf(k->arena, " + %s", c_size(p, more));
 	return arena_printf(k->arena, "(i%d * %s%s) / %s", e->of, c_size(p, e->times), plus, c_size(p, e->per));
 }
 
@@ -83,7 +88,7 @@ axis_first(Printer *p, int axis)
 {
 	const AxisRange *r = kernel_range(p->kernel, axis);
 
-	return r && r->first.per ? c_edge(p, &r->first) : "0";
+	return r ? c_edge(p, &r->first, size_number(p->kernel->sizes, 0)) : "0";
 }
 
 const char *
@@ -91,9 +96,7 @@ axis_end(Printer *p, int axis)
 {
 	const AxisRange *r = kernel_range(p->kernel, axis);
 
-	if (p->kernel->count[axis])
-		return arena_printf(p->kernel->arena, "u%d", p->kernel->count[axis] - 1);
-	return r && r->end.per ? c_edge(p, &r->end) : c_size(p, p->kernel->extent[axis]);
+	return r ? c_edge(p, &r->end, p->kernel->extent[axis]) : c_size(p, p->kernel->extent[axis]);
 }
 
 const char *

@@ -309,12 +309,14 @@ put_symbols(const Kernel *k, const Schedule *s, Buf *b)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-/* Writes an edge of an axis: " to ceil(7*i2 + 7, 5)". */
+/* Writes an edge of an axis: " to ceil(7*i2 + 7, 5)", or " to t3". */
 static void
 put_edge(const Kernel *k, const AxisEdge *e, const char *what, Buf *b)
 {
 	const Size *stride[KERNEL_AXES];
 
+	if (e->let.kind)
+		buf_printf(b, " %s t%d", what, e->let.at);
 	if (!e->per)
 		return;
 	for (int i = 0; i < k->naxis; i++)
@@ -334,14 +336,12 @@ put_axes(const Kernel *k, Buf *b)
 	buf_puts(b, k->naxis ? "axes" : "axes none");
 	for (int i = 0; i < k->naxis; i++) {
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
-		if (k->count[i])
-			buf_printf(b, "t%d", k->count[i] - 1);
-		else
-			size_print(k->extent[i], SIZE_TEXT, false, b);
+		size_print(k->extent[i], SIZE_TEXT, false, b);
 		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" : "");
 		if (kernel_range(k, i)) {
 			put_edge(k, &kernel_range(k, i)->first, "from", b);
 			put_edge(k, &kernel_range(k, i)->end, "to", b);
+			buf_puts(b, kernel_range(k, i)->checked ? " checked" : "");
 		}
 	}
 	buf_puts(b, "\n");

@@ -135,12 +135,6 @@ add_edge(Kernel *k, AxisEdge *e, Places *to)
 	vec_push(k->arena, to, &e->per);
 }
 
-static bool
-has_both_edges(const AxisRange *r)
-{
-	return r && r->first.per && r->end.per;
-}
-
 /* Lists the addresses of the kernel's sizes, except extents that edges decide: extents first, then the strides of each
  * operand, innermost first. */
 static Places
@@ -149,7 +143,7 @@ places_of(Kernel *k)
 	Places all = { 0 };
 
 	for (int i = 0; i < k->naxis; i++)
-		if (!has_both_edges(kernel_range(k, i)))
+		if (!kernel_range(k, i) || !range_has_sizes(kernel_range(k, i)))
 			vec_push(k->arena, &all, &k->extent[i]);
 	for (int i = 0; i < k->range.n; i++) {
 		add_edge(k, &k->range.at[i].first, &all);
@@ -198,7 +192,7 @@ unify_sizes(Unifier *u)
 	for (int i = 0; i < u->kernel->range.n; i++) {
 		const AxisRange *r = &u->kernel->range.at[i];
 
-		if (has_both_edges(r))
+		if (range_has_sizes(r))
 			u->kernel->extent[r->axis] = range_most_points(u->kernel, r);
 	}
 	return true;
@@ -327,7 +321,8 @@ operands_alike(const Operand *a, const Operand *b)
 static bool
 edges_alike(const AxisEdge *a, const AxisEdge *b)
 {
-	return !a->per == !b->per && (!a->per || (a->of == b->of && a->up == b->up));
+	return !a->per == !b->per && (!a->per || (a->of == b->of && a->up == b->up)) &&
+	       a->let.kind == b->let.kind && a->let.at == b->let.at;
 }
 
 static bool
@@ -346,8 +341,7 @@ kernels_alike(const Kernel *a, const Kernel *b)
 {
 	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
 	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
-	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n ||
-	    memcmp(a->count, b->count, (size_t)a->naxis * sizeof *a->count))
+	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n)
 		return false;
 	for (int i = 0; i < a->operand.n; i++)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))
@@ -355,7 +349,8 @@ kernels_alike(const Kernel *a, const Kernel *b)
 	for (int i = 0; i < a->range.n; i++) {
 		const AxisRange *x = &a->range.at[i], *y = &b->range.at[i];
 
-		if (x->axis != y->axis || !edges_alike(&x->first, &y->first) || !edges_alike(&x->end, &y->end))
+		if (x->axis != y->axis || x->checked != y->checked || !edges_alike(&x->first, &y->first) ||
+		    !edges_alike(&x->end, &y->end))
 			return false;
 	}
 	for (int i = 0; i < a->stage.n; i++)

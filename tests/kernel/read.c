@@ -112,8 +112,8 @@ static const char rows[] =
 static const struct { const char *old, *new; int line; const char *message; } bad_rows[] = {
 	{ "n3 index i1", "n3 index i1 + [x2 < 3]", 7, "an index that is gathered" },
 	{ "64 reduce", "64 reduce, i2: 3", 8, "axes that are reduced come last" },
-	{ "64 reduce", "t0 reduce", 2, "t0 is no number of points, computed once for a row" },
-	{ "64 reduce", "t0", 9, "expected reduce here" },
+	{ "64 reduce", "64 reduce to t0", 2, "the extent of i1 is not checked" },
+	{ "64 reduce", "64 reduce from t0 checked", 2, "t0 is no number of points, computed once for a row" },
 	{ "64 reduce", "64 reduce serial", 8, "expected once here" },
 	{ "each\n  r0", "do\n  r0", 9, "expected once here" },
 	{ "each\n  r0", "once\n  r0", 10, "r0 is not written to" },

@@ -12,8 +12,8 @@
  *   part     := factor { "*" factor }, of which one may be an AXIS, a gather or a position
  *   position := "[" place "<" size "]"                                         of an operand's bounds; it has axes only
  *   gather   := "[" ( NAME | "t" N ) "<" size [ ", wraps" | ", clamps" | ", zero" ] "]"
- *   axis     := AXIS ":" ( size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] ] | "t" N "reduce" )
- *   edge     := ( "floor" | "ceil" ) "(" place "," size ")"                    its place has one axis, not reduced
+ *   axis     := AXIS ":" size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
+ *   edge     := ( "floor" | "ceil" ) "(" place "," size ")" | "t" N            its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" ] { store }
  *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
@@ -445,6 +445,10 @@ read_edge(KernelReader *kr, const char *what, AxisEdge *e)
 	if (!read_accept_word(&kr->r, what))
 		return;
 	beg = next_word(kr);
+	if (is_numbered(beg, 't')) {
+		e->let = (Ref){ .kind = REF_LET, .at = read_numbered(kr, 't', MOST_LETS, "a value") };
+		return;
+	}
 	e->of = -1;
 	e->up = read_accept_word(&kr->r, "ceil");
 	if (!e->up)
@@ -483,13 +487,6 @@ read_axes(KernelReader *kr)
 		if (k->naxis == KERNEL_AXES || k->serial >= 0 || read_axis(kr, KERNEL_AXES) != k->naxis)
 			fail_at(kr, beg, "axes are i0, i1 ..., the serial one last");
 		read_expect(&kr->r, ":");
-		if (is_numbered(next_word(kr), 't')) {
-			k->extent[k->naxis] = size_number(k->sizes, 1);
-			k->count[k->naxis++] = 1 + read_numbered(kr, 't', MOST_LETS, "a value");
-			expect_word(kr, "reduce");
-			k->nreduce++;
-			continue;
-		}
 		k->extent[k->naxis] = read_size(kr);
 		if (!size_at_least(k->sizes, k->extent[k->naxis], 0))
 			fail_at(kr, beg, "an extent may be negative");
@@ -505,7 +502,8 @@ read_axes(KernelReader *kr)
 
 			read_edge(kr, "from", &range.first);
 			read_edge(kr, "to", &range.end);
-			if (range.first.per || range.end.per)
+			range.checked = read_accept_word(&kr->r, "checked");
+			if (range.first.per || range.end.per || range.first.let.kind || range.end.let.kind)
 				vec_push(k->arena, &k->range, range);
 		}
 	} while (read_accept(&kr->r, ","));
@@ -848,6 +846,18 @@ skip_comments(KernelReader *kr)
 
 /* Indices and extents that are lets: ints that exist, extents once for a row. */
 static void
+check_edge(KernelReader *kr, const AxisRange *r, const AxisEdge *e, const char *beg)
+{
+	const Kernel *k = kr->k;
+
+	if (e->let.kind && !r->checked && !size_is(k->extent[r->axis], 1))
+		fail_at(kr, beg, "the extent of i%d is not checked", r->axis);
+	if (e->let.kind && (e->let.at >= k->let.n || k->let.at[e->let.at].types.result != RT_i64 ||
+			    k->stage.at[kernel_stage_of(k, REF_LET, e->let.at)].each))
+		fail_at(kr, beg, "t%d is no number of points, computed once for a row", e->let.at);
+}
+
+static void
 check_computed(KernelReader *kr, const char *beg)
 {
 	const Kernel *k = kr->k;
@@ -859,12 +869,9 @@ check_computed(KernelReader *kr, const char *beg)
 			if (by->kind == REF_LET && (by->at >= k->let.n || k->let.at[by->at].types.result != RT_i64))
 				fail_at(kr, beg, "t%d is no index of %s", by->at, k->operand.at[i].name);
 		}
-	for (int i = 0; i < k->naxis; i++) {
-		const int let = k->count[i] - 1;
-
-		if (let >= k->let.n || (let >= 0 && (k->let.at[let].types.result != RT_i64 ||
-						     k->stage.at[kernel_stage_of(k, REF_LET, let)].each)))
-			fail_at(kr, beg, "t%d is no number of points, computed once for a row", let);
+	for (int i = 0; i < k->range.n; i++) {
+		check_edge(kr, &k->range.at[i], &k->range.at[i].first, beg);
+		check_edge(kr, &k->range.at[i], &k->range.at[i].end, beg);
 	}
 }
 
