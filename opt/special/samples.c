@@ -564,19 +564,19 @@ is_in_range(const Samples *s, int symbol, int64_t x)
 	return below && above;
 }
 
-/* Adds a sample with the profiled sizes that are outside of their ranges, and the other sizes at the ends of theirs.
- * They are outside because other symbols had the same size, and no sample has equal sizes.  Returns false if there are
- * none. */
+/* Adds a sample with the sizes `wanted` that are outside of their ranges, and the other sizes at the ends of theirs.
+ * They are outside because other symbols have the same size, and no sample has equal sizes.  Returns false if there
+ * are none. */
 static bool
-add_profiled(Samples *s, const int64_t *high)
+add_outside(Samples *s, const int64_t *wanted, const int64_t *high)
 {
 	int64_t value[SIZE_ATOMS];
 	bool any = false;
 
 	memcpy(value, high, sizeof value);
 	for (int i = 0; i < s->nsymbol; i++)
-		if (!is_in_range(s, i, s->least[i]) && !is_taken(value, s->nsymbol, i, s->least[i])) {
-			value[i] = s->least[i];
+		if (!is_in_range(s, i, wanted[i]) && !is_taken(value, s->nsymbol, i, wanted[i])) {
+			value[i] = wanted[i];
 			any = true;
 		}
 	return any && add_sample(s, value);
@@ -585,17 +585,20 @@ add_profiled(Samples *s, const int64_t *high)
 static bool
 choose(Samples *s)
 {
-	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 };
+	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 }, alone[SIZE_ATOMS] = { 0 };
 	bool apart;
 
 	for (int i = 0; i < s->nsymbol; i++) {
 		low[i] = extreme(s, i, low, false);
 		high[i] = extreme(s, i, high, true);
+		alone[i] = is_taken(low, i, -1, 2) && goes(s, i, 2) ? 2 : low[i];
 	}
 	add_end(s, low, s->least);
 	add_end(s, high, s->most);
-	while (s->n < SIZE_SAMPLES - 2 && add_profiled(s, high))
+	while (s->n < SIZE_SAMPLES - 2 && add_outside(s, s->least, high))
 		;
+	if (s->n < SIZE_SAMPLES - 2)
+		add_outside(s, alone, high);
 	find_more(s, high);
 	apart = take_more(s);
 	take_remainders(s);
@@ -825,23 +828,22 @@ samples_shapes(const Specialization *d)
 	return d->samples ? d->samples->shapes[0] : NULL;
 }
 
-/* Returns the chosen sample with the smallest product of symbols.  0 if there is none. */
+/* Returns the chosen sample with the least symbol, compared with the profiled size.  0 if there is none. */
 static int
 least_sample(const Samples *s)
 {
 	double least = 1;
 	int at = 0;
 
-	for (int k = 2; k < s->n; k++) {
-		double size = 1;
+	for (int k = 2; k < s->n; k++)
+		for (int i = 0; i < s->nsymbol; i++) {
+			const double size = (double)s->value[k][i] / (double)s->least[i];
 
-		for (int i = 0; i < s->nsymbol; i++)
-			size *= (double)s->value[k][i] / (double)s->least[i];
-		if (size < least) {
-			least = size;
-			at = k;
+			if (size < least) {
+				least = size;
+				at = k;
+			}
 		}
-	}
 	return at;
 }
 

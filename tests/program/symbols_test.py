@@ -211,11 +211,15 @@ class Symbols(Test):
         self.same("x=3x2", "dynamic")
 
     def test_small_sizes_alike(self):
-        """Symbols that were 2 in the call have ranges from 2 on, each of them."""
+        """Symbols that may be 2 have ranges from 2 on, each of them, whether they were 2 in the call or not."""
         self.assertEqual(self.build("(x: Tensor, y: Tensor, z: Tensor) -> Tuple[Tensor, Tensor, Tensor]:\n"
                                     "    return torch.relu(x).sum(1), torch.relu(y) * 2, torch.tanh(z)", "x=2x4 y=2x3 z=2"),
                          ["x: Float(s0, s1), y: Float(s2, s3), z: Float(s4)"])
         for sizes in ("x=3x4 y=3x3 z=3", "x=3x4 y=2x3 z=9", "x=4x5 y=4x3 z=2", "x=2x5 y=2x4 z=2"):
+            self.same(sizes, "dynamic")
+        text = "(x: Tensor) -> Tensor:\n    return torch.softmax(torch.relu(x).transpose(0, 1), 1)"
+        self.build(text, "x=8x9")
+        for sizes in ("x=2x9", "x=8x2", "x=2x2"):
             self.same(sizes, "dynamic")
 
     def test_result_of_a_write(self):
