@@ -311,7 +311,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	for (int i = 0; i < m->nin; i++)
 		if (!shapes_has(s->shapes, m->in[i]) && (args.exact || !known_stand_in(s->k, m, i, &stand_in)))
 			can = false;
-	if (can && n->nout && !pass_may(&s->known))
+	/* Nodes that the specializer adds do not count: it needs their types. */
+	if (can && n->nout && n->graph != s->to && !pass_may(&s->known))
 		can = false;
 	was = list_write && can ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!can || n->nout > 64 || (s->shapes && exceeds(s, m)) || !run(s, c, n, &args, out, &now)) {
@@ -358,7 +359,7 @@ holds_tensor(IValue v)
 static bool
 fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
-	IValue out[64], *args;
+	IValue *out = new(s->cx->arena, IValue, n->nout + 1), *args;
 	bool concrete = true;
 	int nargs;
 

@@ -518,6 +518,7 @@ spec_emit_copy(Spec *s, Scope *c, Node *n)
 	}
 	return graph_insert(s->to, m);
 }
+
 Value *
 spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
 {
@@ -528,5 +529,8 @@ spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
 	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
 	graph_insert(s->to, m);
 	spec_infer(s, c, n, m);
-	return m->out[0];
+	if (known_is(s->k, m->out[0]))
+		return m->out[0];
+	node_destroy(m);
+	return NULL;
 }

@@ -241,9 +241,8 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 		if (!of[i] && spec_value(c, n->in[i])->type->kind == TYPE_TENSOR &&
 		    !(of[i] = by_channel(s, c, spec_value(c, n->in[i]), n->at)))
 			return false;
-	if (!first)
+	if (!first || !(y = spec_put_with(s, c, n, of)))
 		return false;
-	y = spec_put_with(s, c, n, of);
 	Value *const squeeze[] = { y, spec_put_int(s, 2, n->at) };
 
 	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze.dim", squeeze, 2, n->at));

@@ -42,7 +42,7 @@ typedef struct Spec {
 	bool   grad_stays;       /* whether nothing in the graph turns gradients on or off */
 	bool   padded;           /* whether some value may have padded rows (attention.def) */
 	int    nguard;
-	Pass   known;            /* counts each inferred result as a change, for -L known */
+	Pass   known;            /* counts each node of the model with inferred results as a change, for -L known */
 } Spec;
 
 /* ---- scope.c: values --------------------------------------------------------------------------------------------- */
@@ -118,7 +118,8 @@ bool    spec_contiguous(Spec *, Scope *, const Node *);
 bool    spec_parts(Spec *, Scope *, const Node *);
 /* Copies the node, with inputs mapped.  Its outputs have the static types. */
 Node   *spec_emit_copy(Spec *, Scope *, Node *);
-/* Emits n's copy, with of[i] in place of argument i if of[i] is not null.  n must have one result. */
+/* Emits n's copy, with of[i] in place of argument i if of[i] is not null.  n must have one result.  Null if this result
+ * is not inferred, as for operands that do not broadcast. */
 Value  *spec_put_with(Spec *, Scope *, const Node *n, Value *const *of);
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */

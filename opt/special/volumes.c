@@ -408,7 +408,8 @@ spec_under_volume(Spec *s, Scope *c, Node *n)
 		    !(of[i] = operand_in(s, c, v, known_at(s->k, first)->v.u.t, form, n->at)))
 			return false;
 	}
-	y = spec_put_with(s, c, n, of);
+	if (!(y = spec_put_with(s, c, n, of)))
+		return false;
 	spec_bind(s, c, n->out[0], form == FRAMES ? from_frames(s, c, y, first, n->at) :
 						    from_lines(s, c, y, first, n->at));
 	spec_keep_layout(s, c, n);

@@ -42,6 +42,12 @@ class Special(Same):
         self.same(["_0 = torch.unsqueeze_(x, 0)", "s = 0", "for i in range(3):", "  s = torch.add(s, torch.size(x, 0))",
                    "return (s, torch.tanh(x))"], "d.npz", ["e.npz"], "Tuple[int, Tensor]")
 
+    def test_many_elements(self):
+        """A list of 70 numbers is unpacked."""
+        self.put("n.npz", npz(x=npy([2], data=bytes(8)), l=npy([70], "<i8", struct.pack("<70q", *range(70)))))
+        names = ["a%d" % i for i in range(70)]
+        self.same([", ".join(names) + ", = l", "return torch.add(torch.add(x, a3), a69)"], "n.npz", args="x: Tensor, l: List[int]")
+
     def test_result_is_argument(self):
         """A result that is the argument, or a view of it, where nothing is to do: a write to it is a write to the argument."""
         lines, names = [], []

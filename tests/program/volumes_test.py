@@ -7,7 +7,7 @@ import os, re, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, Form, sin
-from hostile import call
+from hostile import body, call, model
 
 
 def conv(x, out, ins, k, s=(1, 1, 1), p=(0, 0, 0), d=(1, 1, 1), groups=1, bias=True):
@@ -83,6 +83,21 @@ class Volumes(Form):
             up = "torch.conv_transpose3d(%%s, %s, %s, %s, %d)" % (sin(4, 6 // groups, *k), sin(6), ints, groups)
             self.form(["return torch.relu(%s)" % up % "x"], ["x=float32[2x4x3x5x4]"])
             self.form(["a = torch.relu(%s)" % conv("x", 4, 3, (3, 3, 3), p=(1, 1, 1)), "return " + up % "a"], ["x=float32[1x3x4..7x5x6]"])
+
+    def test_not_inferred(self):
+        """A pointwise operator after a volume or line whose result has no known type: the operands do not broadcast, in a branch that
+        no run takes, or -L allows no more inferred nodes."""
+        lines = ["a = " + conv("x", 4, 3, (1, 3, 3)),
+                 "b = torch.conv1d(torch.flatten(x, 2), %s, None, [7])" % sin(6, 3, 5),
+                 "if bool(torch.gt(torch.sum(a), 1e9)):", "  c = torch.add(a, %s)" % sin(5, 1, 1, 1), "  d = torch.add(b, %s)" % sin(5, 1),
+                 "else:", "  c = torch.relu(a)", "  d = torch.relu(b)", "return torch.mul(c, 2), torch.mul(d, 2)"]
+        self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor]")))
+        show = [KILN, "show", "m.pt", "-i", "x=float32[1x3x4x5x6]", "--stage", "specialized"]
+        shown = [call([*show, *limit], self.dir) for limit in ([], ["-L", "known=0"], ["-L", "known=3"], ["-L", "known=5"])]
+        self.assertEqual([rc for rc, _, _ in shown], [0] * 4, shown)
+        counts = [graph.count(b"aten::conv2d(") for _, graph, _ in shown]
+        self.assertEqual((counts[0], counts[1]), (2, 0))
+        self.assertGreater(counts[3], 0)
 
     def test_not_volumes(self):
         """Tensors of five dims that are no volumes: channels that are shuffled after a convolution."""
