@@ -170,6 +170,10 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = "kiln_zeros", .what = "for padding" }));
 	if (e->zeros < m.zeros)
 		e->zeros = m.zeros;
+	if (m.tall > e->tall)
+		e->tall = m.tall;
+	if (m.tall)
+		e->deep = INT64_MAX;
 	call->scratch = m.scratch;
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);

@@ -68,6 +68,8 @@ typedef struct Contract {        /* A kernel that computes y = sum of x * w, plu
 	const Node *n;
 	Kernel *kernel;
 	bool    bias;
+	/* Whether the runtime is faster than printed loops. On the CPU it then needs a microkernel. */
+	bool    blocked;
 } Contract;
 enum { CONTRACT_Y, CONTRACT_X, CONTRACT_W, CONTRACT_BIAS };      /* indices of its operands */
 
@@ -96,7 +98,8 @@ void contract_from(Contract *, int64_t y, int64_t w);                     /* set
 /* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
 /* Adds a launch of the kernel. value: by operand. On the GPU, the node's epilogue follows: its result replaces y, and
- * its operands are passed behind the existing ones. Returns false if the epilogue has no kernel. */
+ * its operands are passed behind the existing ones. Returns false if the epilogue has no kernel, or the kernel needs a
+ * microkernel and has none. */
 struct Row;
 bool contract_launch(struct Row *, Contract *, const Value *const *value, int rows);
 /* Makes it the call's kernel, whose units the microkernel `micro` computes. after: on the GPU, the node's epilogue. Its

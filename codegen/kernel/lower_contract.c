@@ -9,6 +9,7 @@
  *    once   t1 = r0 + x3, y0 = t1
  */
 #include "lower.h"
+#include "micro.h"
 #include "row.h"
 
 void
@@ -248,6 +249,8 @@ contract_launch(Row *r, Contract *c, const Value *const *value, int rows)
 		if (is_passed(after.kernel->operand.at[i].access))
 			vec_push(c->plan->cx->arena, &all, after.value.at[i]);
 	k = contract_end(c, group ? &after : NULL, rows);
+	if (c->blocked && !c->plan->gpu && !plan_worth(c->plan, c->n, kernel_has_micro(k)))
+		return false;
 	return row_kernel(r, k, all.at, all.n);
 }
 

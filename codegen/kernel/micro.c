@@ -15,16 +15,17 @@
 #include <string.h>
 
 enum { PASSED = 7, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
+enum { ROW_GRAIN = 16384 };       /* number of points that are worth waking a thread */
 
 /* Operands by name. None is 0, so it ends a list. */
 enum { END, Y, AT, X, W, BIAS, WRONG, ZEROS, SCRATCH };
 
 /* Axes by name. */
-enum { N, C, G, OC, OH, OW, P, IC, KH, KW, AXES };
+enum { N, C, G, OC, OH, OW, P, IC, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
 
 typedef struct Match {
 	const Kernel *kernel;
-	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is no such operand */
+	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is none */
 	bool adaptive;                   /* whether windows are parts of the input */
 	int nr;                          /* columns of a panel (Emit.nr) */
 	Buf text;
@@ -33,6 +34,7 @@ typedef struct Match {
 	int64_t bytes;                   /* the same as a number, if sizes are constant */
 	const Size *zeros;               /* number of zeros that it reads; or null */
 	int64_t grain;                   /* least number of units worth a thread; 0: as for loops over points */
+	int64_t tall;                    /* most rows of a product by panels; 0 if there is none */
 } Match;
 
 static const Size *
@@ -344,21 +346,28 @@ runs_on(const Match *m, int name, int axis)
 	return stride(m, name, G) == times(m, stride(m, name, axis), extent(m, axis));
 }
 
-/* Is it a sum of products, plus a bias for each output channel? */
+/* Is it a sum of products of this dtype, plus a bias if there is one? */
 static bool
-is_biased_sum(const Match *m)
+adds_products(const Match *m, RtDtype dtype)
 {
 	const Kernel *k = m->kernel;
 	const Let *add = k->let.n == 2 ? &k->let.at[1] : NULL;
 
-	if (!kernel_is_contract(k) || k->let.at[0].types.compute != RT_f32 || k->store.n != 1 || k->let.n > 2)
+	if (!kernel_is_contract(k) || k->let.at[0].types.compute != dtype || k->store.n != 1 || k->let.n > 2)
 		return false;
 	if (m->operand[BIAS] < 0)
 		return k->let.n == 1 && refers_to(&k->store.at[0].value, REF_STATE, 0);
 	return add && add->op->row == ROW_add_Tensor && refers_to(&add->arg[0], REF_STATE, 0) &&
 	       refers_to(&add->arg[1], REF_OPERAND, m->operand[BIAS]) && add->arg[2].kind == REF_NUMBER &&
-	       add->arg[2].number.u.i == 1 && refers_to(&k->store.at[0].value, REF_LET, 1) &&
-	       size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC);
+	       add->arg[2].number.u.i == 1 && refers_to(&k->store.at[0].value, REF_LET, 1);
+}
+
+/* Is it a sum of products, plus a bias for each output channel? */
+static bool
+is_biased_sum(const Match *m)
+{
+	return adds_products(m, RT_f32) &&
+	       (m->operand[BIAS] < 0 || (size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC)));
 }
 
 /* Finds a convolution over planes: axes n, the result's positions, groups and their output channels; reduced are a
@@ -449,6 +458,160 @@ typical(const Match *m, const Size *s)
 	int64_t n;
 
 	return kernel_typical(m->kernel, s, &n) ? n : 0;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static bool
+moves(const Match *m, int name, int axis)
+{
+	return !size_is(operand(m, name)->stride[axis], 0);
+}
+
+/* Are all operands of this dtype, in memory at their axes' strides only? */
+static bool
+has_strides_only(const Kernel *k, RtDtype dtype)
+{
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (o->dtype != dtype || o->access != (i ? ACCESS_READ : ACCESS_WRITE) || o->ngather || o->bound.n ||
+		    o->along >= 0 || !size_is(o->offset, 0))
+			return false;
+	}
+	return true;
+}
+
+/* Finds the columns, along which results are consecutive and X does not move, and the rows, along which W does not
+ * move: the longest axis of those. The other axes are the batch. */
+static bool
+find_sides(Match *m, int x, int w)
+{
+	const Kernel *k = m->kernel;
+	const int outer = k->naxis - k->nreduce;
+	int batch = BATCH;
+
+	for (int i = 0; i < AXES; i++)
+		m->axis[i] = -1;
+	m->operand[X] = x;
+	m->operand[W] = w;
+	for (int i = 0; i < outer; i++)
+		if (!moves(m, X, i) && size_is(operand(m, Y)->stride[i], 1))
+			m->axis[COLUMNS] = i;
+	for (int i = 0; i < outer; i++)
+		if (i != m->axis[COLUMNS] && !moves(m, W, i) &&
+		    (m->axis[ROWS] < 0 || typical(m, k->extent[i]) >= typical(m, k->extent[m->axis[ROWS]])))
+			m->axis[ROWS] = i;
+	for (int i = 0; i < outer; i++)
+		if (i != m->axis[COLUMNS] && i != m->axis[ROWS]) {
+			if (batch == AXES || (m->axis[COLUMNS] < 0 && !moves(m, X, i)))
+				return false;
+			m->axis[batch++] = i;
+		}
+	if (k->nreduce)
+		m->axis[SUMMED] = outer;
+	return true;
+}
+
+/* Is the bias consecutive along the columns, and the same for all rows? */
+static bool
+is_bias_of_columns(const Match *m)
+{
+	for (int i = 0; i < m->kernel->naxis; i++)
+		if (!size_is(operand(m, BIAS)->stride[i], i == m->axis[COLUMNS]))
+			return false;
+	return true;
+}
+
+/* Finds a product of matrices for each point of some outer axes, in the simplified kernel. If results are not
+ * consecutive along columns but along rows, it is the transposed product. */
+static bool
+find_product(Match *m, RtDtype dtype)
+{
+	const Kernel *k = m->kernel;
+	Kernel *simple;
+
+	m->operand[Y] = 0;
+	m->operand[BIAS] = k->operand.n == 4 ? 3 : -1;
+	if ((k->operand.n != 3 && k->operand.n != 4) || k->range.n || !adds_products(m, dtype) ||
+	    !has_strides_only(k, dtype))
+		return false;
+	m->kernel = simple = kernel_copy(k);
+	kernel_simplify(simple, 0);
+	return simple->nreduce <= 1 && ((find_sides(m, 1, 2) && (m->operand[BIAS] < 0 || is_bias_of_columns(m))) ||
+					(m->operand[BIAS] < 0 && find_sides(m, 2, 1)));
+}
+
+/* The extent of an axis; 1 if there is no such axis. */
+static const Size *
+length(const Match *m, int axis)
+{
+	return m->axis[axis] < 0 ? constant(m, 1) : extent(m, axis);
+}
+
+/* The stride along an axis; `alone` if there is no such axis. */
+static const Size *
+apart(const Match *m, int name, int axis, int64_t alone)
+{
+	return m->axis[axis] < 0 ? constant(m, alone) : stride(m, name, axis);
+}
+
+/* Number of axes of the batch. Extents and strides along axes behind them are null. */
+static int64_t
+batch_axes(const Match *m)
+{
+	int n = 0;
+
+	while (n < VM_BATCH && m->axis[BATCH + n] >= 0)
+		n++;
+	return n;
+}
+
+static const Size *
+batch_extent(const Match *m, int i)
+{
+	return m->axis[BATCH + i] < 0 ? NULL : extent(m, BATCH + i);
+}
+
+static const Size *
+batch_along(const Match *m, int name, int i)
+{
+	return m->axis[BATCH + i] < 0 ? NULL : stride(m, name, BATCH + i);
+}
+
+static const Size *
+batch_points(const Match *m)
+{
+	const Size *n = constant(m, 1);
+
+	for (int i = 0; i < batch_axes(m); i++)
+		n = times(m, n, extent(m, BATCH + i));
+	return n;
+}
+
+/* The size, or `most` if it is larger or not constant. */
+static int64_t
+at_most(const Size *s, int64_t most)
+{
+	int64_t n;
+
+	return size_const(s, &n) && n < most ? n : most;
+}
+
+/* The rows of X that a unit copies, because their elements are not consecutive. */
+static int64_t
+copied_rows(const Match *m)
+{
+	return size_is(apart(m, X, SUMMED, 1), 1) ? 0 : at_most(length(m, ROWS), VM_ROWS);
+}
+
+static int64_t
+product_grain(const Match *m)
+{
+	const int64_t n = at_most(length(m, ROWS), VM_ROWS) * at_most(length(m, COLUMNS), VM_COLUMNS) *
+			  (typical(m, length(m, SUMMED)) / 8 + 1);
+
+	return 1 + ROW_GRAIN / (n > 0 ? n : 1);
 }
 
 /* ---- computed coordinates ---------------------------------------------------------------------------------------- */
@@ -652,11 +815,14 @@ is_alike(const Match *m, int a, int b)
 	return !memcmp(operand(m, a)->stride, operand(m, b)->stride, sizeof operand(m, a)->stride);
 }
 
+/* Writes a member. A null size leaves it 0. */
 static void
 put_member(Match *m, const char *name, const Size *size)
 {
 	enum { EACH = 8 };
 
+	if (!size)
+		return;
 	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
 	kernel_put_size(m->kernel, size, true, &m->text);
 	buf_puts(&m->text, ",");
@@ -704,6 +870,13 @@ put_initializers(Match *m, const char *text)
 #define DEPTHWISE is_depthwise(m)
 #define CONSTANT(size) is_number_size(size)
 #define CHANNELS(axis) channels(m, axis)
+#define PRODUCT(dtype) find_product(m, dtype)
+#define LENGTH(axis) length(m, axis)
+#define APART(x, axis, alone) apart(m, x, axis, alone)
+#define BATCH_AXES batch_axes(m)
+#define BATCH_EXTENT(i) batch_extent(m, i)
+#define BATCH_ALONG(x, i) batch_along(m, x, i)
+#define BATCH_POINTS batch_points(m)
 #define IF(condition, size) ((condition) ? (size) : constant(m, 0))
 #define OFFSET(x) operand(m, x)->offset
 #define NUMBER(n) constant(m, n)
@@ -758,6 +931,7 @@ put_initializers(Match *m, const char *text)
 #define SCRATCH(text, size) m->scratch = text, m->bytes = size;
 #define ZEROS(size) m->zeros = size;
 #define GRAIN(n) m->grain = n;
+#define TALL(n) m->tall = n;
 #define PASS(...) __VA_ARGS__
 #define MICRO(function, header, type, pattern, members, units, arguments) \
 	static bool function##_fits(Match *m) { return pattern; } \
@@ -846,12 +1020,11 @@ call_text(Match *m, const MicroRow *row, int symbols)
 static int64_t
 grain_of(const Kernel *k, const Size *units)
 {
-	enum { SHARE = 16384 };
 	int64_t points, n;
 
 	if (!kernel_typical(k, kernel_points(k), &points) || !kernel_typical(k, units, &n) || n < 1)
 		return 1;
-	return 1 + SHARE / (points / n > 0 ? points / n : 1);
+	return 1 + ROW_GRAIN / (points / n > 0 ? points / n : 1);
 }
 
 bool
@@ -867,9 +1040,19 @@ kernel_micro(const Kernel *k, int symbols, int nr, Micro *out)
 		out->text = call_text(&m, row, symbols);
 		out->grain = m.grain ? m.grain : grain_of(k, out->units);
 		out->scratch = m.bytes;
+		out->tall = m.tall;
 		if (m.zeros && !size_const(m.zeros, &out->zeros))
 			BUG("%s: the number of zeros is no constant", row->name);
 		return true;
 	}
+	return false;
+}
+
+bool
+kernel_has_micro(const Kernel *k)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].fits(&(Match){ .kernel = k }))
+			return true;
 	return false;
 }

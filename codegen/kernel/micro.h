@@ -11,10 +11,12 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	int64_t     grain;
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread, if sizes are constant */
 	int64_t     zeros;       /* number of zeros that it reads; they are an argument behind those of the kernel */
+	int64_t     tall;        /* most rows of a product by panels in a unit (Emit.tall); 0 if there is none */
 } Micro;
 
 /* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c, without the
  * zeros. nr: columns of a panel (Emit.nr). Returns false if there is none. */
 bool kernel_micro(const Kernel *, int symbols, int nr, Micro *);
+bool kernel_has_micro(const Kernel *);   /* Does such a function compute the kernel? */
 
 #endif

@@ -4,7 +4,6 @@
  *   kern_bag.c    embedding_bag
  *   kern_rnn.c    the time steps of recurrent layers
  *   kern_attention.c attention
- *   kern_mul.c    products of two computed tensors
  *   kern_int8.c   products and convolutions of 8-bit integers
  */
 #ifndef CODEGEN_ROW_H

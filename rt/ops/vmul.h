@@ -437,4 +437,49 @@ vm_product_double(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, ptrdif
 	}
 }
 
+/* ---- a product for each point of some axes ----------------------------------------------------------------------- */
+
+/* Sizes and strides of products. as, bs and cs are the strides of a, b and c along the outer axes. */
+typedef struct VmProducts {
+	ptrdiff_t m, n, k, lda, ak, bk, bn, ldc;
+	ptrdiff_t axes, extent[VM_BATCH], as[VM_BATCH], bs[VM_BATCH], cs[VM_BATCH];
+} VmProducts;
+
+/* Returns the number of rows of a that vm_product copies. */
+static inline ptrdiff_t
+vm_copied(const VmProducts *v)
+{
+	return v->ak == 1 ? 0 : v->m < VM_ROWS ? v->m : VM_ROWS;
+}
+
+/* Computes units [begin, end). A unit is a block of rows and columns of one product. A unit packs the panels of b
+ * that it reads, and its rows of a unless they are contiguous. */
+#define VM_PRODUCTS(name, product, number) \
+	VC_INLINE void \
+	name(int64_t begin, int64_t end, const VmProducts *v, const number *a, const number *b, const number *bias, \
+	     number *c, void *scratch) \
+	{ \
+		const ptrdiff_t rows = (v->m + VM_ROWS - 1) / VM_ROWS, columns = (v->n + VM_COLUMNS - 1) / VM_COLUMNS; \
+	\
+		for (int64_t unit = begin; unit < end; unit++) { \
+			const ptrdiff_t i = unit / columns % rows * VM_ROWS, j = unit % columns * VM_COLUMNS, \
+				m = v->m - i < VM_ROWS ? v->m - i : VM_ROWS, \
+				n = v->n - j < VM_COLUMNS ? v->n - j : VM_COLUMNS; \
+			ptrdiff_t point = unit / columns / rows, ai = i * v->lda, bi = j * v->bn, ci = i * v->ldc + j; \
+	\
+			for (ptrdiff_t axis = v->axes - 1; axis >= 0; axis--) { \
+				const ptrdiff_t at = axis ? point % v->extent[axis] : point; \
+	\
+				point /= v->extent[axis]; \
+				ai += at * v->as[axis]; \
+				bi += at * v->bs[axis]; \
+				ci += at * v->cs[axis]; \
+			} \
+			product(m, n, v->k, a + ai, v->lda, v->ak, b + bi, v->bk, v->bn, bias ? bias + j : 0, c + ci, \
+				v->ldc, scratch); \
+		} \
+	}
+VM_PRODUCTS(vm_products, vm_product, float)
+VM_PRODUCTS(vm_products_double, vm_product_double, double)
+
 #endif

@@ -106,9 +106,9 @@ class Kernels(Test):
             self.assertAlmostEqual(got, right, 3)
 
     def test_products(self):
-        self.check("def forward(x: Tensor, w: Tensor):\n    return torch.matmul(x, w)\n", "vm_product", [3, 5, 7], [3, 7, 4])
-        self.check("def forward(x: Tensor, w: Tensor, b: Tensor):\n    return torch.linear(x, w, b)\n", "vm_product", [3, 5, 7], [4, 7], [4])
-        self.check("def forward(x: Tensor, w: Tensor):\n    return torch.einsum('bik,kj->bij', [x, w])\n", "vm_product", [2, 3, 4], [4, 5])
+        self.check("def forward(x: Tensor, w: Tensor):\n    return torch.matmul(x, w)\n", "vm_products", [3, 5, 7], [3, 7, 4])
+        self.check("def forward(x: Tensor, w: Tensor, b: Tensor):\n    return torch.linear(x, w, b)\n", "vm_products", [3, 5, 7], [4, 7], [4])
+        self.check("def forward(x: Tensor, w: Tensor):\n    return torch.einsum('bik,kj->bij', [x, w])\n", "vm_products", [2, 3, 4], [4, 5])
 
     def test_convolutions(self):
         self.check("def forward(x: Tensor, w: Tensor, b: Tensor):\n    return torch.conv1d(x, w, b, [2], [2], [2], 2)\n", "vd_conv",
