@@ -13,24 +13,35 @@ typedef struct Product {
 	bool added;              /* whether the product is added to c; otherwise c is overwritten */
 } Product;
 
-/* Computes columns [begin, end) of a Product; a body of rt_parallel. */
-typedef void ProductBody(void *product, int64_t begin, int64_t end);
-
 int gemm(RtCx *, RtDtype, const Product *);
-int gemm_vector_bytes(RtCx *);                 /* returns the width in bytes of the processor's widest vectors */
 
-/* Computes rows [i, i + rows) of C, where rows <= R: a (rows, k) times the panel b (k, 2 vectors) with row stride
- * b_row. Stores `columns` columns. Each `run` products are summed in registers before they are added to the total. */
-typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void *b, void *c, int columns);
+/* Allows fused multiply-add, as other libraries use it. With -std=c11 gcc contracts no expressions. */
+#ifdef __clang__
+#define RT_FUSED _Pragma("STDC FP_CONTRACT ON")
+#elif defined __GNUC__ && !defined __TINYC__
+#define RT_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
+#else
+#define RT_FUSED
+#endif
 
-enum { DOT_LANES = 16,           /* number of accumulators of a dot product, which are summed in pairs */
-       ROW_VECTORS = 8 };        /* number of vectors of B in a tile of one row */
+enum { TILE_BYTES = 6 * 64 * 4 };               /* largest size of a block */
+
+/* Computes a block of C by some columns of B, whose rows are `step` elements apart. A's rows are contiguous. */
+typedef void RtBlock(const Product *, const void *a, const void *b, int64_t step, void *c, int64_t ldc);
+/* Functions for one element type. */
+typedef struct RtTile {
+	RtBlock *block, *row;    /* row: block of one row; null if the program has none of this type */
+	/* packs `left` columns of B to (k, columns); the others are 0 */
+	void   (*pack)(const Product *, int64_t left, const void *b, void *to);
+	/* computes an element of C; the row of A and the column of B are contiguous */
+	void   (*dot)(const Product *, const void *a, const void *b, void *c);
+	int      rows, columns;  /* numbers of rows and columns of `block` */
+	int      row_columns;    /* number of columns of `row` */
+} RtTile;
 
 struct RtTiles {
-	Tile *f32, *f64;         /* tiles for float and double; null if there are none */
-	Tile *row;               /* for floats: one row by a panel of ROW_VECTORS vectors */
-	ProductBody *dots;       /* dot products of floats */
-	int   bytes, f32_rows, f64_rows;
+	RtTile f32, f64;
+	int    bytes;            /* number of bytes of a vector */
 };
 
 #endif

@@ -1,84 +1,81 @@
-/* rt/ops/tile.h - a tile of C in registers: R rows of A by a panel of B of N vectors
+/* rt/ops/tile.h - products of floats and doubles by the register blocks of vmul.h, for one width of vectors
  *
- * N is two, or 8 for a tile of one row. tile16.c, tile32.c and tile64.c instantiate the tile for vectors of 16, 32 and
- * 64 bytes. rt/ops/parts.c lists them. */
+ * tile16.c, tile32.c and tile64.c include this file with VC_FLOATS, the number of floats in a vector, and the
+ * instructions that it needs. rt/ops/parts.c lists them. gemm.c has the loops over blocks. */
 #ifndef RT_OPS_TILE_H
 #define RT_OPS_TILE_H
 
-#include "gemm.h"
+#define VC_CLAMPS 0
+#include "vmul.h"
 
-#include <string.h>
+/* Numbers of vectors across a block and a row, and number of rows of a block: fewer vectors than the blocks of programs
+ * have waste less of narrow products. */
+enum { TILE_NV = 2, TILE_ROW_NV = 4, TILE_MR = VC_ROWS(TILE_NV) };
+_Static_assert(TILE_MR * TILE_NV * VF * 4 <= TILE_BYTES, "the largest block");
 
-/* Allows fused multiply-add, as other libraries use it. With -std=c11 gcc contracts no expressions. */
-#ifdef __clang__
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
-#define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")
-#else
-#define TILE_UNROLL _Pragma("GCC unroll 16")
-#define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
-#endif
-#define TILE(attribute, name, T, BYTES, R, N) \
-	attribute static void \
-	name(const Product *q, int64_t run, int64_t row, int rows, const void *b_, void *c_, int columns) \
+/* Implements RtBlock for mr rows by nv vectors. */
+VC_INLINE void
+tile_floats(int mr, int nv, const Product *p, const float *a, const float *b, int64_t step, float *c, int64_t ldc)
+{
+	vc_product_rows(mr, nv, false, p->k, a, p->a_row, (VcLines){ b, 0, VC_PANEL, (int)step }, 0, p->added, c, ldc,
+			nv * VF, 0, 0);
+}
+
+VC_INLINE void
+tile_doubles(int mr, int nv, const Product *p, const double *a, const double *b, int64_t step, double *c, int64_t ldc)
+{
+	const int64_t columns = nv * VM_D;
+	double start[TILE_ROW_NV * VM_D] = { 0 }, sum[TILE_MR * TILE_NV * VM_D];
+
+	vm_block(mr, nv, columns, p->k, a, p->a_row, 1, b, step, start, sum, columns);
+	for (int64_t i = 0; i < mr; i++, c += ldc)
+		for (int64_t j = 0; j < columns; j++)
+			c[j] = (p->added ? c[j] : 0) + sum[i * columns + j];
+}
+
+#define BLOCK(name, of, mr, nv) \
+	static void \
+	name(const Product *p, const void *a, const void *b, int64_t step, void *c, int64_t ldc) \
 	{ \
-		typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias)); \
-		enum { W = BYTES / sizeof(T) }; \
-		const T *a[R], *b = b_; \
-		T *c = c_; \
-		V sum[R][N], all[R][N]; \
-		memset(all, 0, sizeof all); \
-		for (int i = 0; i < rows && q->added; i++) \
-			memcpy(all[i], c + i * q->ldc, sizeof(T) * columns); \
-		TILE_UNROLL for (int i = 0; i < R; i++) { \
-			TILE_UNROLL for (int v = 0; v < N; v++) \
-				sum[i][v] = (V){ 0 }; \
-			a[i] = (const T *)q->a + (row + (i < rows ? i : 0)) * q->a_row; \
-		} \
-		for (int64_t p = 0; p < q->k;) { \
-			const int64_t stop = q->k - p < run ? q->k : p + run; \
-			for (; p < stop; p++, b += q->b_row) { \
-				V of[N]; \
-				TILE_UNROLL for (int v = 0; v < N; v++) \
-					of[v] = *(const V *)(b + v * W); \
-				TILE_UNROLL for (int i = 0; i < R; i++) { \
-					V by = a[i][p] - (V){ 0 }; \
-					TILE_UNROLL for (int v = 0; v < N; v++) \
-						sum[i][v] += by * of[v]; \
-				} \
-			} \
-			TILE_UNROLL for (int i = 0; i < R; i++) \
-				TILE_UNROLL for (int v = 0; v < N; v++) { \
-					all[i][v] += sum[i][v]; \
-					sum[i][v] = (V){ 0 }; \
-				} \
-		} \
-		for (int i = 0; i < rows; i++, c += q->ldc) \
-			memcpy(c, all[i], sizeof(T) * columns); \
+		of(mr, nv, p, a, b, step, c, ldc); \
 	}
+BLOCK(tile_float_block, tile_floats, TILE_MR, TILE_NV)
+BLOCK(tile_float_row, tile_floats, 1, TILE_ROW_NV)
+BLOCK(tile_double_block, tile_doubles, TILE_MR, TILE_NV)
+BLOCK(tile_double_row, tile_doubles, 1, TILE_ROW_NV)
+#undef BLOCK
 
-/* SUM computes a b + c, rounded once. */
-#define SUM_FUSED(a, b, c) __builtin_fmaf(a, b, c)
-#define SUM_DOUBLE(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
-#define TILE_DOTS(attribute, SUM) \
-	attribute static void \
-	tile_dots(void *arg, int64_t begin, int64_t end) \
-	{ \
-		const Product *p = arg; \
-		for (int64_t at = begin * p->m; at < end * p->m; at++) { \
-			const int64_t j = at / p->m, i = at % p->m; \
-			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
-			float sum[DOT_LANES] = { 0 }, *c = (float *)p->c + i * p->ldc + j; \
-			int64_t k = 0; \
-			for (; k + DOT_LANES <= p->k; k += DOT_LANES) \
-				for (int l = 0; l < DOT_LANES; l++) \
-					sum[l] = SUM(a[k + l], b[k + l], sum[l]); \
-			for (; k < p->k; k++) \
-				sum[k % DOT_LANES] = SUM(a[k], b[k], sum[k % DOT_LANES]); \
-			for (int width = DOT_LANES / 2; width; width /= 2) \
-				for (int l = 0; l < width; l++) \
-					sum[l] += sum[l + width]; \
-			*c = (p->added ? *c : 0) + sum[0]; \
-		} \
-	}
+/* Implements RtTile.pack. */
+static void
+tile_float_pack(const Product *p, int64_t left, const void *b, void *to)
+{
+	vm_pack(TILE_NV * VF, left, p->k, b, p->b_row, p->b_col, to);
+}
+
+static void
+tile_double_pack(const Product *p, int64_t left, const void *b, void *to)
+{
+	vm_pack_double(TILE_NV * VM_D, left, p->k, b, p->b_row, p->b_col, to);
+}
+
+/* Implements RtTile.dot. */
+static void
+tile_float_dot(const Product *p, const void *a, const void *b, void *c)
+{
+	*(float *)c = (p->added ? *(float *)c : 0) + vm_dot_float(p->k, a, b);
+}
+
+static void
+tile_double_dot(const Product *p, const void *a, const void *b, void *c)
+{
+	*(double *)c = (p->added ? *(double *)c : 0) + vm_dot_double(p->k, a, b);
+}
+
+#define TILE(type, lanes) \
+	{ tile_##type##_block, tile_##type##_row, tile_##type##_pack, tile_##type##_dot, TILE_MR, TILE_NV * (lanes), \
+	  TILE_ROW_NV * (lanes) }
+#define TILES(name) \
+	const RtTiles name = { TILE(float, VF), TILE(double, VM_D), 4 * VC_FLOATS }; \
+	const RtTiles name##_floats = { TILE(float, VF), { 0 }, 4 * VC_FLOATS };
 
 #endif

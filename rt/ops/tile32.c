@@ -1,16 +1,21 @@
-/* rt/ops/tile32.c - tiles of products in vectors of AVX2
- */
-#include "tile.h"
+/* rt/ops/tile32.c - products in vectors of AVX2 */
+#include "gemm.h"
+#include "vmath.h"
+
+#include <math.h>
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
 RT_FAST
-TILE_FUSED
-TILE(__attribute__((target("avx2,fma"))), tile_float, float, 32, 6, 2)
-TILE(__attribute__((target("avx2,fma"))), tile_double, double, 32, 6, 2)
-TILE(__attribute__((target("avx2,fma"))), tile_row, float, 32, 1, ROW_VECTORS)
-TILE_DOTS(__attribute__((target("avx2,fma"))), SUM_FUSED)
-RT_SMALL
-
-const RtTiles rt_tiles_32 = { tile_float, tile_double, tile_row, tile_dots, 32, 6, 6 };
-const RtTiles rt_tiles_32_floats = { tile_float, NULL, tile_row, tile_dots, 32, 6, 6 };
+RT_FUSED
+#define VC_FLOATS 8
+#include "tile.h"
+TILES(rt_tiles_32)
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #endif
