@@ -234,12 +234,18 @@ Graph  *shapes_graph(Shapes *); /* Finishes the graph and returns it.  Must be c
 
 /* ---- sizes.c: numbers of the samples -> formulas of the symbols -------------------------------------------------- */
 
-enum { SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4 };
+enum {
+	SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4,
+	SIZE_OPEN = 1 << 28,             /* end of a range that no fact about the function ends */
+};
 struct Specialization;
 typedef struct Sizes {
 	int     nsample, nsymbol, natom;
 	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* values on the samples; the symbols come first */
 	int64_t range[SIZE_ATOMS][2];                     /* least and largest value of each symbol */
+	/* Whether the function takes the same path on all larger values tried.  Kernels then rely on SIZE_OPEN only,
+	 * and the range may end there. */
+	bool    open[SIZE_ATOMS];
 	Vec(RtSizeExpr) expr;
 	Vec(uint16_t) number;      /* index in expr of the formula of each number of the shapes */
 	Vec(RtSizeCount) count;                           /* counts; in the program's array s they follow the atoms */
@@ -264,6 +270,8 @@ int  sizes_count(Cx *, Sizes *, RtSizeCount);
 int64_t sizes_gcd(int64_t, int64_t);                      /* greatest common divisor, >= 0 */
 /* Greatest common divisor of the differences between the symbol's sizes. */
 int64_t sizes_step(const Sizes *, int symbol);
+int64_t sizes_most(const Sizes *, int symbol);            /* the symbol's largest value on the samples */
+bool    sizes_is_open(const Sizes *, int symbol);         /* Does the symbol's range end beyond that? */
 
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 

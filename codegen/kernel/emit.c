@@ -175,6 +175,7 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	if (m.tall)
 		e->deep = INT64_MAX;
 	call->scratch = m.scratch;
+	call->narrow = m.narrow;
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);
 	set_launch(e, k, s, m.text, call);

@@ -387,6 +387,7 @@ struct KernelCall {      /* One use of an emitted kernel. */
 	const Printed *printed;
 	const CudaText *cuda;    /* text of a GPU kernel, if `kernel` is null */
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread */
+	const struct Size *narrow;       /* size that must be at most INT32_MAX in a call; or null */
 	/* Whether the kernel sets `wrong` (an int, one of the arguments) on bad arguments. The generic kernel then
 	 * raises. */
 	bool        checked;

@@ -35,6 +35,7 @@ typedef struct Match {
 	const Size *zeros;               /* number of zeros that it reads; or null */
 	int64_t grain;                   /* least number of units worth a thread; 0: as for loops over points */
 	int64_t tall;                    /* most rows of a product by panels; 0 if there is none */
+	const Size *narrow;              /* size that must be at most INT32_MAX in a call; or null */
 } Match;
 
 static const Size *
@@ -47,6 +48,18 @@ static const Size *
 times(const Match *m, const Size *a, const Size *b)
 {
 	return size_times(m->kernel->sizes, a, b);
+}
+
+/* Is the size at most INT32_MAX?  If it depends on symbols, only a call can tell. */
+static bool
+fits_int(Match *m, const Size *size)
+{
+	int64_t n;
+
+	if (size_at_most(m->kernel->sizes, size, INT32_MAX))
+		return true;
+	m->narrow = size;
+	return !size_const(size, &n) && kernel_typical(m->kernel, size, &n) && n <= INT32_MAX;
 }
 
 static const Operand *
@@ -860,7 +873,7 @@ put_initializers(Match *m, const char *text)
 #define FLAG(x) constant(m, x)
 #define CONSECUTIVE(x, axis) size_is(stride(m, x, axis), 1)
 #define ALIKE(a, b) is_alike(m, a, b)
-#define FITS_INT(size) size_at_most(m->kernel->sizes, size, INT32_MAX)
+#define FITS_INT(size) fits_int(m, size)
 #define POOL find_pool(m)
 #define CONVOLUTION find_convolution(m)
 #define WEIGHT_GRADIENT find_weight_gradient(m)
@@ -1041,6 +1054,7 @@ kernel_micro(const Kernel *k, int symbols, int nr, Micro *out)
 		out->grain = m.grain ? m.grain : grain_of(k, out->units);
 		out->scratch = m.bytes;
 		out->tall = m.tall;
+		out->narrow = m.narrow;
 		if (m.zeros && !size_const(m.zeros, &out->zeros))
 			BUG("%s: the number of zeros is no constant", row->name);
 		return true;

@@ -12,6 +12,7 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread, if sizes are constant */
 	int64_t     zeros;       /* number of zeros that it reads; they are an argument behind those of the kernel */
 	int64_t     tall;        /* most rows of a product by panels in a unit (Emit.tall); 0 if there is none */
+	const Size *narrow;      /* Size that must be at most INT32_MAX. Null if none must, or if it always is. */
 } Micro;
 
 /* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c, without the

@@ -332,6 +332,26 @@ size_is(const Size *s, int64_t v)
 	return size_const(s, &number) && number == v;
 }
 
+bool
+size_product(const Size *s, SizeProduct *out)
+{
+	const Term *t = s->term;
+
+	*out = (SizeProduct){ .plus = s->n && !s->term[s->n - 1].n ? s->term[s->n - 1].times : 0 };
+	if (s->lost || s->n - (out->plus != 0) > 1)
+		return false;
+	if (!s->n || !t->n)
+		return true;
+	out->times = t->times;
+	out->n = t->n;
+	for (int i = 0; i < t->n; i++) {
+		if (t->n > 4 || t->factor[i]->kind != ATOM_SYMBOL)
+			return false;
+		out->symbol[i] = t->factor[i]->index;
+	}
+	return true;
+}
+
 static bool
 atom_value(const Atom *x, const int64_t *symbol, int64_t *out)
 {

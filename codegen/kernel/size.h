@@ -37,6 +37,9 @@ bool size_lost(const Size *);
 void size_symbols(const Size *, bool seen[SIZE_SYMBOLS]);      /* sets seen to true for the size's symbols */
 bool size_const(const Size *, int64_t *out);                   /* Is it a constant? Sets *out to its value. */
 bool size_is(const Size *, int64_t);                           /* Is it this constant? */
+/* Is it times * symbol[0] * symbol[1] * .. + plus, with n symbols, at most 4? */
+typedef struct SizeProduct { int64_t times, plus; int n, symbol[4]; } SizeProduct;
+bool size_product(const Size *, SizeProduct *);
 bool size_divides(SizeTable *, const Size *a, const Size *b);  /* Is b a multiple of a for all values of the symbols? */
 bool size_at_least(SizeTable *, const Size *, int64_t);        /* Is it provably so for all values in the ranges? */
 bool size_at_most(SizeTable *, const Size *, int64_t);

@@ -41,7 +41,8 @@ symbol(SizeTable *sizes, const Sizes *z, int i)
 	SizeRange range = { 2, INT64_MAX };
 
 	if (i < z->nsymbol)
-		range = (SizeRange){ z->range[i][0] > 2 ? z->range[i][0] : 2, z->range[i][1] > 2 ? z->range[i][1] : 2 };
+		range = (SizeRange){ z->range[i][0] > 2 ? z->range[i][0] : 2,
+				     z->open[i] ? SIZE_OPEN : z->range[i][1] > 2 ? z->range[i][1] : 2 };
 	return size_symbol(sizes, i, range);
 }
 

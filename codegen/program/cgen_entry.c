@@ -99,8 +99,9 @@ ranges_text(Arena *a, const Sizes *z)
 	const char *text = "";
 
 	for (int i = 0; i < z->nsymbol; i++) {
-		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0],
-				    (long long)z->range[i][1]);
+		text = arena_printf(a, "%s%ss%d from %lld %s", text, i ? ", " : "", i, (long long)z->range[i][0],
+				    sizes_is_open(z, i) ? "on" :
+				    arena_printf(a, "to %lld", (long long)z->range[i][1]));
 		if (sizes_step(z, i) > 1)
 			text = arena_printf(a, "%s in steps of %lld", text, (long long)sizes_step(z, i));
 	}

@@ -135,6 +135,22 @@ take_kernels(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
+/* Ties the size to be at most INT32_MAX. Returns false if no tie can say that. */
+static bool
+tie_narrow(Dynamic *d, const Size *size)
+{
+	SizeProduct product;
+	RtSizeExpr e;
+
+	if (!size_product(size, &product))
+		return false;
+	e = (RtSizeExpr){ .c = product.times, .d = product.plus + 1, .n = (int16_t)product.n };
+	for (int i = 0; i < product.n; i++)
+		e.atom[i] = (int16_t)product.symbol[i];
+	sizes_tie(d->cx, d->sample_sizes, (RtSizeTie){ RT_TIE_CEIL, e, (int64_t)INT32_MAX + 1, { .d = 1 } });
+	return true;
+}
+
 /* Emits the kernel for call c that combines the samples' kernels. */
 static bool
 emit_unified(Dynamic *d, Sampled *s, int c)
@@ -144,9 +160,10 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].kernel;
-	if ((k = kernel_unify(d->sizes, s[0].own, of)))
-		emit_scheduled(d->emit, k, &s[0].calls[c]);
-	return k;
+	if (!(k = kernel_unify(d->sizes, s[0].own, of)))
+		return false;
+	emit_scheduled(d->emit, k, &s[0].calls[c]);
+	return !s[0].calls[c].narrow || tie_narrow(d, s[0].calls[c].narrow);
 }
 
 /* Emits the epilogue of call c, which uses the call's arguments. Returns its name. Null if the samples have no common
@@ -624,13 +641,19 @@ take_back(Emit *e, int64_t before)
 	}
 }
 
-/* Copies the sizes. The plan for the GPU has its own relations between sizes and its own ranges. */
+/* Copies the sizes. The plan for the GPU has its own relations between sizes and its own ranges. These end at the
+ * samples, because kernels of the GPU are faster for sizes that fit in 32 bits. */
 static Sizes *
 copy_sizes(Arena *a, const Sizes *z)
 {
 	Sizes *copy = new(a, Sizes, 1);
 
 	*copy = *z;
+	for (int i = 0; i < z->nsymbol; i++) {
+		copy->open[i] = false;
+		if (sizes_is_open(z, i))
+			copy->range[i][1] = sizes_most(z, i);
+	}
 	copy->tie.cap = copy->tie.n;
 	copy->count.cap = copy->count.n;
 	copy->expr.cap = copy->expr.n;

@@ -64,6 +64,9 @@ typedef struct Proof {
 	bool wrong;                      /* whether the rules contradict the operators */
 } Proof;
 Proof *sizes_prove(Dynamic *);
+/* Does the program's C compute all of it in 64 bits, up to the ends of the ranges, and up to `open` for symbols whose
+ * range is open? */
+bool  proof_fits_in_words(const Sizes *, const Proof *, int64_t open);
 void   proof_drop(Proof *);          /* leaves all numbers to be checked, because the rules are wrong for the model */
 /* Do the symbols meet the demands?  Computes the atoms from the symbols, the first of s. */
 bool  proof_values(const Sizes *, const Proof *, int64_t *s);

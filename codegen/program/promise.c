@@ -96,6 +96,21 @@ cut_range(Promise *p, int symbol, const int64_t *value)
 	}
 }
 
+/* Extends the open ranges that were not cut. If all sizes are proved, kernels and formulas hold for every size that
+ * meets the demands, so only the width of the numbers ends a range. */
+static void
+open_ranges(const Dynamic *d)
+{
+	Sizes *z = d->sample_sizes;
+	int64_t end = SIZE_OPEN;
+
+	while (end && !proof_fits_in_words(z, d->proof, end))
+		end /= 2;
+	for (int i = 0; i < z->nsymbol; i++)
+		if (z->open[i] && z->range[i][1] == sizes_most(z, i) && z->range[i][1] < end)
+			z->range[i][1] = end;
+}
+
 /* Whether every symbol still has at least two sizes. */
 static bool
 are_ranges(const Sizes *z)
@@ -126,5 +141,9 @@ promise_check(Dynamic *d)
 		value[i] = z->atom[i][0];
 	for (int i = 0; i < z->nsymbol; i++)
 		cut_range(&p, i, value);
-	return are_ranges(z) ? NULL : "its formulas accept few of the sizes between those that it was built for";
+	if (!are_ranges(z))
+		return "its formulas accept few of the sizes between those that it was built for";
+	if (!d->proof->checked)
+		open_ranges(d);
+	return NULL;
 }

@@ -396,19 +396,17 @@ prove_formulas(Prover *p)
 	}
 }
 
-/* Does the program's C compute all of it in 64 bits, up to the ends of the ranges? */
-static bool
-fits_in_words(const Prover *p)
+bool
+proof_fits_in_words(const Sizes *z, const Proof *proof, int64_t open)
 {
-	const Proof *proof = p->proof;
 	int64_t symbol[SIZE_ATOMS], v;
 
-	for (int i = 0; i < p->samples->nsymbol; i++)
-		symbol[i] = 2 * p->samples->range[i][1];
+	for (int i = 0; i < z->nsymbol; i++)
+		symbol[i] = 2 * (z->open[i] && open > z->range[i][1] ? open : z->range[i][1]);
 	for (int i = 0; i < proof->demand.n; i++)
 		if (!size_value(proof->demand.at[i].size, symbol, &v))
 			return false;
-	for (int i = 0; i < p->samples->natom; i++)
+	for (int i = 0; i < z->natom; i++)
 		if (!proof->atom[i] || !size_value(proof->atom[i], symbol, &v))
 			return false;
 	return true;
@@ -438,7 +436,7 @@ sizes_prove(Dynamic *d)
 			proof->proved++;
 		else
 			proof->checked++;
-	if (!proof->checked && !fits_in_words(&p))
+	if (!proof->checked && !proof_fits_in_words(p.samples, proof, 0))
 		proof_drop(proof);
 	proof->wrong = false;
 	return proof;

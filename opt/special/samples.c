@@ -5,6 +5,8 @@
  * the model takes the same path (shapes_agree), and one between.  A loop whose trip count is a symbol is not unrolled.
  * Each sample is a specialization like any other.  The samples differ in numbers.  The range of a symbol is the range
  * of its values in the samples: the code of a kernel may depend on a size, and is known to be the same at both ends.
+ * It has no upper end if all sizes are proved and no larger size that was tried takes another path
+ * (codegen/program/promise.c).
  */
 #include "samples.h"
 
@@ -210,8 +212,12 @@ goes(Samples *s, int symbol, int64_t to)
 	if (value[symbol] == to)
 		return true;
 	value[symbol] = to;
-	return is_callable(s, value) && samples_may_try(s) && (shapes = try_values(s, value, &unused)) &&
-	       agree(s, s->shapes[0], shapes);
+	if (!is_callable(s, value))
+		return false;
+	if (samples_may_try(s) && (shapes = try_values(s, value, &unused)) && agree(s, s->shapes[0], shapes))
+		return true;
+	s->limited[symbol] |= to > s->value[0][symbol];
+	return false;
 }
 
 /* Is x the value of another symbol?  If it were chosen, passes would find two sizes equal that are equal in this sample
@@ -322,12 +328,14 @@ static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
 	for (int tries = 0; tries < 4 * s->nsymbol; tries++) {
-		const bool is_end = is_callable(s, end) && (is_sampled(s, end) || add_sample(s, end));
+		const bool callable = is_callable(s, end),
+			   is_end = callable && (is_sampled(s, end) || add_sample(s, end));
 		const int i = is_end ? -1 : farthest(s, end, own);
 		int64_t nearer;
 
 		if (i < 0)
 			return;
+		s->limited[i] |= callable && end[i] > own[i];
 		nearer = prime_from((int64_t)sqrt((double)end[i] * (double)own[i]) + 1);
 		while (is_taken(end, s->nsymbol, i, nearer))
 			nearer = prime_from(nearer + 1);
@@ -629,6 +637,7 @@ set_ranges(const Samples *s, Sizes *z)
 {
 	for (int i = 0; i < s->nsymbol; i++) {
 		z->range[i][0] = z->range[i][1] = s->value[0][i];
+		z->open[i] = !s->limited[i] && !s->d->bounded;
 		for (int k = 0; k < s->n; k++) {
 			const int64_t v = s->value[k][i];
 

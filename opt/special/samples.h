@@ -15,6 +15,7 @@ typedef struct Samples {
 	RolledLoops rolled;
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
 	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* least and largest profiled value of each symbol */
+	bool limited[SIZE_ATOMS];        /* whether the model took another path at some larger value of the symbol */
 	Shapes *shapes[SIZE_SAMPLES];
 	int64_t left;      /* Number of nodes that further trials may make.  The graphs of all trials stay in memory. */
 	int begun; /* Number of rolled loops when shapes[0] was made for value[0].  -1 if it has not been made. */

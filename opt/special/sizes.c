@@ -213,6 +213,22 @@ sizes_step(const Sizes *s, int symbol)
 	return step ? step : 1;
 }
 
+int64_t
+sizes_most(const Sizes *s, int symbol)
+{
+	int64_t most = 0;
+
+	for (int k = 0; k < s->nsample; k++)
+		most = s->atom[symbol][k] > most ? s->atom[symbol][k] : most;
+	return most;
+}
+
+bool
+sizes_is_open(const Sizes *s, int symbol)
+{
+	return s->range[symbol][1] > sizes_most(s, symbol);
+}
+
 /* Ties a symbol to its remainder, if this is the same in all samples.  Kernels for other remainders may have other
  * code. */
 static void

@@ -62,7 +62,6 @@ class Symbols(Test):
         for n in (2, 3, 64, 100):
             self.same("x=%dx4" % n, "dynamic")
         self.same("x=0x4", "generic")
-        self.same("x=5000x4", "generic")
 
     def test_batch_after_larger_ones(self):
         """A batch of 1 has a specialization: a dynamic one if other sizes vary, an exact one if none does. It has none if that is
@@ -97,10 +96,18 @@ class Symbols(Test):
         self.same("x=5x96x1", "dynamic")
 
     def test_ends(self):
-        """The range of a batch has an end. Ranges of several symbols end where tensors would be too large for a machine."""
-        self.build(self.LINEAR, "x=2x4")
-        self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
+        """The range of a batch has no end if all sizes are proved, unless larger batches take another path. Ranges of several
+        symbols end where tensors would be too large for a machine."""
         self.build(self.LINEAR, "x=40x4")
+        self.assertIn("s0 from 2 on; ", call(["./program", "--info"], self.dir)[1].decode())
+        self.same("x=5000x4", "dynamic")
+        self.build("(x: Tensor) -> Tensor:\n    y = torch.relu(x)\n    return y if x.size(0) < 2000 else y + 1", "x=3x4")
+        self.same("x=1999x4", "dynamic")
+        self.same("x=2000x4", "generic")
+        spectrum = "(x: Tensor) -> Tensor:\n    return torch.fft_rfft(torch.relu(x)).abs() * 2"
+        self.build(spectrum, "x=2x4")
+        self.assertRegex(call(["./program", "--info"], self.dir)[1].decode(), r"s0 from 2 to 1031, .* [1-9]\d* checked")
+        self.build(spectrum, "x=40x4")
         self.assertIn("s0 from 2 to 1031", call(["./program", "--info"], self.dir)[1].decode())
         self.build("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(300.))\n    return torch.relu(x) * w[:x.size(0)].unsqueeze(1)", "x=8x4")
         self.assertIn("s0 from 2 to 256", call(["./program", "--info"], self.dir)[1].decode())
@@ -112,6 +119,14 @@ class Symbols(Test):
         self.assertEqual(len(ends), 5)                           # s0, s1, s2; and s0, s1 for a batch of 1
         self.assertLessEqual(ends[0] * ends[1] * ends[2] ** 2, 2 ** 31)
         self.same("x=3x6x4x4", "dynamic")
+
+    def test_narrow_numbers(self):
+        """A kernel with 32-bit positions in an image: entry checks that they fit, since the range of its sides has no end."""
+        self.put("m.py", b"def forward(x: Tensor) -> Tuple[Tensor, Tensor]:\n    w = torch.sin(torch.arange(72)).reshape([8, 1, 3, 3])\n"
+                         b"    return torch.max_pool2d_with_indices(torch.conv2d(x, w, None, [1, 1], [1, 1]), [2, 2])")
+        self.assertEqual(call([KILN, "build", "m.py", "-i", self.sized("x=2x1x16x24"), "--emit", "c", "--cpu", "x86-64-v3", "-o", "narrow"], self.dir)[0], 0)
+        with open(os.path.join(self.dir, "narrow", "narrow.c")) as f:
+            self.assertRegex(f.read(), r"RT_TIE_CEIL, \{ 1LL, 1LL, 2, \{ \d+, \d+, 0, 0 } }, 2147483648LL, \{ 0LL, 1LL, 0,")
 
     def test_tiles_with_a_rest(self):
         """Some blocks of a convolution's tiles are partial in the samples: sizes with a remainder have dynamic code, too."""
@@ -232,7 +247,8 @@ class Symbols(Test):
         for sizes in ("x=7x3x4 m=7x3 v=4", "x=8x9x5 m=8x9 v=5"):
             self.same(sizes, "dynamic")
 
-    RANGE = r"(s\d+) from (\d+) to (\d+)(?: in steps of (\d+))?"
+    RANGE = r"(s\d+) from (\d+) (?:to (\d+)|on)(?: in steps of (\d+))?"
+    BEYOND = 1200                                                # size beyond all samples, for a range without an end
 
     def promised(self):
         """The signature of each dynamic specialization, its symbols at the sizes of the arena, and their ranges."""
@@ -240,7 +256,8 @@ class Symbols(Test):
         for line in re.findall(r"^specialization \d+: dynamic, .*", about, re.M):
             at = {s: int(n) for s, n in re.findall(r"(s\d+) = (\d+)", line)}
             yield (re.search(r"\w+\((.*)\): \d+ kernels", line).group(1), at,
-                   [(s, int(low), int(high), int(step or 1)) for s, low, high, step in re.findall(self.RANGE, line)])
+                   [(s, int(low), int(high or int(low) + self.BEYOND // int(step or 1) * int(step or 1)), int(step or 1))
+                    for s, low, high, step in re.findall(self.RANGE, line)])
 
     def taken(self, text, sizes, *options, names=None):
         """Builds the model and runs it with every symbol in turn at the ends and the middle of its range, the others at their own
@@ -300,9 +317,9 @@ class Symbols(Test):
         """--info prints the symbols, their ranges, and the sizes for which the arena's bytes are given."""
         self.build(self.LINEAR, "x=7x4")
         about = call(["./program", "--info"], self.dir)[1].decode()
-        self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d+; \d+ sizes proved, 0 checked\n")
+        self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 on; \d+ sizes proved, 0 checked\n")
         about = call(["./program", "--info", "--json", "-"], self.dir)[1].decode()
-        self.assertRegex(about, r'"symbols":"s0 from 2 to \d+; \d+ sizes proved, 0 checked","arena_at":"s0 = 7"')
+        self.assertRegex(about, r'"symbols":"s0 from 2 on; \d+ sizes proved, 0 checked","arena_at":"s0 = 7"')
         says = "calls that fit no specialization run in generic code%s\n"
         self.assertIn(says % (": sizes outside of these ranges, 0 among them, and arguments of dynamic sizes that are not contiguous"),
                       call(["./program", "--info"], self.dir)[1].decode())
