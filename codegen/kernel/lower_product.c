@@ -10,8 +10,8 @@
 #include "lower.h"
 #include "row.h"
 
-/* Returns the stride of a batch dim, counted from the last one, or 0 if t is broadcast there. The batch does not include
- * the last `own` dims. */
+/* Returns the stride of a batch dim, counted from the last one, or 0 if t is broadcast there. The batch does not
+ * include the last `own` dims. */
 static int64_t
 batch_stride(const RtTensor *t, int own, int from_last)
 {
