@@ -275,7 +275,7 @@ ref_text(Element *e, const Ref *r)
 	if (r->kind == REF_LET && r->at >= e->from.let)
 		return arena_printf(e->arena, "t%d", r->at);
 	if (r->kind == REF_LET)
-		return arena_printf(e->arena, "u%d%s", r->at, e->lane);
+		return arena_printf(e->arena, "u%d%s", r->at, kernel_let_is_shared(e->kernel, r->at) ? "" : e->lane);
 	if (r->kind == REF_STATE)
 		return arena_printf(e->arena, "%c%d%s", r->part ? 'q' : 'r', r->at, e->lane);
 	if (!o)
@@ -529,7 +529,7 @@ put_lets(Element *e)
 		if (e->trial)
 			buf_printf(&e->body, "(void)t%d;\n", i);
 		else if (kernel_let_is_kept(e->kernel, i))
-			buf_printf(&e->body, "u%d%s = t%d;\n", i, e->lane, i);
+			buf_printf(&e->body, "u%d%s = t%d;\n", i, kernel_let_is_shared(e->kernel, i) ? "" : e->lane, i);
 		put_check(e, i);
 		put_loads(e, i);
 	}
@@ -575,6 +575,12 @@ kernel_let_is_kept(const Kernel *k, int let)
 		if (is_let(&k->store.at[i].value, let))
 			return true;
 	return false;
+}
+
+bool
+kernel_let_is_shared(const Kernel *k, int let)
+{
+	return !kernel_moves(k, &(Ref){ .kind = REF_LET, .at = let }, k->naxis - k->nreduce - 1);
 }
 
 /* ---- states ---------------------------------------------------------------------------------------------------- */

@@ -125,6 +125,8 @@ fold_find(const char *name)
 		{ "argmin", FOLD_MOST, .places = true, .takes = MORE("<") },
 		{ "lastmax", FOLD_LEAST, .ordered = true, .places = true, .takes = "(x >= a) | (x != x)" },
 		{ "lastmin", FOLD_MOST, .ordered = true, .places = true, .takes = "(x <= a) | (x != x)" },
+		/* The first element counts, even if it is NaN. Later ones count if they are greater. */
+		{ "firstmax", FOLD_LEAST, .ordered = true, .places = true, .takes = "(x > a) | (y < b)" },
 		{ "log_add", FOLD_LEAST, .calls = true, .join = "vr_log_add(a, x)" },
 		{ "log_addf", FOLD_LEAST, .calls = true, .join = "vr_log_addf(a, x)" },
 		/* As pooling chooses: the last NaN wins. */
@@ -795,6 +797,9 @@ kernel_may_fail(const Kernel *k)
 		for (int g = 0; g < k->operand.at[i].ngather; g++)
 			if (k->operand.at[i].gather[g].outside == OUTSIDE_FAILS)
 				return true;
+	for (int i = 0; i < k->range.n; i++)
+		if (k->range.at[i].checked)
+			return true;
 	return false;
 }
 

@@ -214,7 +214,7 @@ void    kernel_stage(Kernel *, bool each);               /* begins a new stage f
 void    kernel_select(Kernel *, Select);                 /* makes the last stage, which is empty, a selection */
 Stage   kernel_stage_end(const Kernel *, int stage);     /* returns the indices after its last let, state and store */
 /* Returns the fold with this name: sum, prod, max, min, argmax, argmin, poolmax, any, all, log_add, log_addf, lastmax,
- * lastmin. Null if there is none. */
+ * lastmin, firstmax. Null if there is none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
@@ -251,7 +251,7 @@ bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 bool    kernel_is_long(const Kernel *, const Size *, int64_t least);
 bool    kernel_has_gathers(const Kernel *);              /* Does an operand have indices? */
 bool    kernel_has_lets_as_indices(const Kernel *);      /* Are indices computed by lets? */
-bool    kernel_may_fail(const Kernel *);                 /* May an index be out of range, so that the kernel fails? */
+bool    kernel_may_fail(const Kernel *);                 /* May an index or a range be wrong, so that it fails? */
 /* Does the stage call functions with a fast range (rt/ops/vmath.h), in a loop that may be run as a trial first? */
 bool    kernel_has_near(const Kernel *, int stage);
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
@@ -319,6 +319,7 @@ const char *kernel_place(const Kernel *, int operand);
 char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);
 const char *kernel_start(const Kernel *, int state, bool place);       /* value, or index, of an empty row */
 bool  kernel_let_is_kept(const Kernel *, int let);       /* Is it computed once for a row and read by a later stage? */
+bool  kernel_let_is_shared(const Kernel *, int let);     /* Is it the same for rows side by side? */
 const char *element_type(RtDtype); /* C type of an element in memory; null if the dtype has none */
 const char *compute_type(RtDtype);                       /* C type of the arithmetic on this dtype */
 /* Convert C of an element in memory to its compute type, and a number back to its stored form. */
@@ -339,8 +340,8 @@ char *kernel_print_block(const Kernel *, const int *place, int symbols);
 void  kernel_cuda_params(const Kernel *, Buf *);
 /* Does the kernel take sizes as arguments, "int *wrong, const CuSizes s"? */
 bool  kernel_cuda_symbols(const Kernel *);
-/* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have reductions over
- * gathers by operands and selections from rows that may be longer than CUDA_SELECTED. */
+/* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have selections from
+ * rows that may be longer than CUDA_SELECTED. */
 bool  kernel_has_cuda(const Kernel *);
 /* Returns parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads. A
  * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. */

@@ -24,8 +24,12 @@ const char *axis_end(Printer *, int axis);
 const char *c_size(Printer *, const Size *);
 void put_named_sizes(Printer *, int symbols);            /* declares the names of sizes (Kernel.naming) */
 /* Declares the variable of an index that is an operand, "int64_t x1_at = x2[i0];". If the index is out of range, the C
- * sets `wrong` and runs the statement `leave`. */
-void put_gather(Printer *, const Operand *, int gather, const char *wrong, const char *leave);
+ * sets the flag `wrong` and runs the statement `leave`. */
+void put_gather(Printer *, const Operand *, int gather, const char *leave);
+/* Declares the variables of indices that differ for the points of a row, or only of the others. */
+void put_row_gathers(Printer *, bool moving, const char *leave);
+/* Checks ranges whose ends are known once this stage has run. */
+void put_range_checks(Printer *, int stage, const char *leave);
 
 /* Prints the loops of a stage with print(). head: head of the outermost loop, or null. If the stage calls functions
  * with a fast range, prints the loops three times: as a trial, for near arguments, and for all. */

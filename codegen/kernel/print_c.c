@@ -70,16 +70,10 @@ put_gathers(Printer *p, bool of_rows, PutIndex *put)
 	}
 }
 
-static const char *
-wrong_index(Printer *p)
-{
-	return arena_printf(p->kernel->arena, "*(int *)p[%d]", kernel_addresses(p->kernel));
-}
-
 static void
 put_index(Printer *p, const Operand *o, int gather)
 {
-	put_gather(p, o, gather, wrong_index(p), "continue");
+	put_gather(p, o, gather, "continue");
 }
 
 /* Loads the indices of a tile's points along the innermost axis before its loops, which use them repeatedly. A wrong
@@ -95,7 +89,7 @@ put_tile_index(Printer *p, const Operand *o, int gather)
 {
 	const char *name = kernel_index_name(p->kernel->arena, o, gather);
 
-	put_gather(p, o, gather, wrong_index(p), "return");
+	put_gather(p, o, gather, "return");
 	put_line(p, "%s_tile[i%d - at] = %s;", name, p->kernel->naxis - 1, name);
 }
 
@@ -360,12 +354,15 @@ static void
 put_unit(Printer *p)
 {
 	put_pointers(p, true, NULL);
+	if (kernel_has_rows(p->kernel)) {
+		put_row_gathers(p, false, "continue");
+		put_row(p);
+		return;
+	}
 	if (p->kernel->serial >= 0)
 		open_loop(p, loop_head(p, p->kernel->serial));
 	put_gathers(p, true, put_index);
-	if (kernel_has_rows(p->kernel))
-		put_row(p);
-	else if (p->schedule->tile >= 0)
+	if (p->schedule->tile >= 0)
 		put_tiles(p);
 	else if (p->schedule->inner >= 0)
 		put_innermost(p, loop_head(p, p->schedule->inner));
@@ -426,7 +423,7 @@ print_function(Printer *body, const int *place, int symbols)
 		put_line(&p, "void *const *p = arg;");
 	put_pointers(&p, false, place);
 	put_named_sizes(&p, symbols);
-	if (kernel_may_fail(k) && kernel_has_lets_as_indices(k))
+	if (kernel_may_fail(k))
 		put_line(&p, "int *const wrong = p[%d];", kernel_addresses(k));
 	buf_puts(&p.text, "\n");
 	buf_puts(&p.text, body->text.at);

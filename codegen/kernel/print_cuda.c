@@ -73,24 +73,13 @@ put_indices(Printer *p, int first, int end, const char *from)
 		put_line(p, "const int64_t i%d = rest_%d;", first, first);
 }
 
-static bool
-gathers_by_operands(const Kernel *k)
-{
-	for (int i = 0; i < k->operand.n; i++)
-		for (int g = 0; g < k->operand.at[i].ngather; g++)
-			if (k->operand.at[i].gather[g].by.kind == REF_OPERAND)
-				return true;
-	return false;
-}
-
 bool
 kernel_has_cuda(const Kernel *k)
 {
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].along >= 0)
 			return false;
-	return (!kernel_has_rows(k) || !gathers_by_operands(k)) &&
-	       (!kernel_selects(k) || size_at_most(k->sizes, k->extent[k->naxis - 1], CUDA_SELECTED));
+	return !kernel_selects(k) || size_at_most(k->sizes, k->extent[k->naxis - 1], CUDA_SELECTED);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -171,6 +160,7 @@ put_points(Printer *p, int stage)
 	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t at = t; at < %s; at += %d)",
 				  c_size(p, product(p->kernel, outer_axes(p->kernel), p->kernel->naxis)), CUDA_BLOCK));
 	put_indices(p, outer_axes(p->kernel), p->kernel->naxis, "at");
+	put_row_gathers(p, true, "continue");
 	put_lines(p, kernel_stage_element(p->kernel, stage, &to));
 	close_loop(p);
 	for (int i = from.state; i < end.state; i++)
@@ -195,10 +185,13 @@ put_stage(Printer *p, int stage)
 	open_loop(p, "");
 	for (int i = outer_axes(p->kernel); each && i < p->kernel->naxis; i++)
 		open_loop(p, loop_head(p, i));
+	if (each)
+		put_row_gathers(p, true, "return");
 	put_lines(p, kernel_stage_element(p->kernel, stage, &to));
 	for (int i = outer_axes(p->kernel); each && i < p->kernel->naxis; i++)
 		close_loop(p);
 	close_loop(p);
+	put_range_checks(p, stage, "return");
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -342,7 +335,7 @@ put_thread(Printer *p)
 	for (int i = 0; i < p->kernel->operand.n; i++)
 		for (int g = 0; g < p->kernel->operand.at[i].ngather; g++)
 			if (p->kernel->operand.at[i].gather[g].by.kind == REF_OPERAND)
-				put_gather(p, &p->kernel->operand.at[i], g, "*wrong", "return");
+				put_gather(p, &p->kernel->operand.at[i], g, "return");
 	put_lines(p, kernel_element(p->kernel, NULL, false));
 	if (p->kernel->serial >= 0)
 		close_loop(p);
@@ -358,6 +351,7 @@ kernel_print_cuda(const Kernel *k, const Schedule *s)
 	if (!kernel_has_rows(k)) {
 		put_thread(&p);
 	} else {
+		put_row_gathers(&p, false, "return");
 		declare(&p);
 		for (int i = 0; i < k->stage.n; i++)
 			put_stage(&p, i);

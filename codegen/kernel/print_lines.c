@@ -107,7 +107,7 @@ loop_head(Printer *p, int axis)
 }
 
 void
-put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const char *leave)
+put_gather(Printer *p, const Operand *o, int gather, const char *leave)
 {
 	const Gather *g = &o->gather[gather];
 	const Operand *by = &p->kernel->operand.at[g->by.at];
@@ -124,10 +124,44 @@ put_gather(Printer *p, const Operand *o, int gather, const char *wrong, const ch
 	if (g->wraps)
 		put_line(p, "%s += %s < 0 ? %s : 0;", name, name, c_size(p, g->limit));
 	put_line(p, "if ((uint64_t)%s >= (uint64_t)%s) {", name, c_size(p, g->limit));
-	put_line(p, "\t%s = 1;", wrong);
+	put_line(p, "\t*wrong = 1;");
 	put_line(p, "\t%s;", leave);
 	put_line(p, "}");
 	buf_free(&b);
+}
+
+void
+put_row_gathers(Printer *p, bool moving, const char *leave)
+{
+	for (int i = 0; i < p->kernel->operand.n; i++) {
+		const Operand *o = &p->kernel->operand.at[i];
+
+		for (int g = 0; g < o->ngather; g++)
+			if (o->gather[g].by.kind == REF_OPERAND &&
+			    kernel_moves_in_row(p->kernel, o->gather[g].by.at) == moving)
+				put_gather(p, o, g, leave);
+	}
+}
+
+void
+put_range_checks(Printer *p, int stage, const char *leave)
+{
+	const Kernel *k = p->kernel;
+
+	for (int i = 0; i < k->range.n; i++) {
+		const AxisRange *r = &k->range.at[i];
+		const int first = r->first.let.kind ? kernel_stage_of(k, REF_LET, r->first.let.at) : 0;
+		const int end = r->end.let.kind ? kernel_stage_of(k, REF_LET, r->end.let.at) : 0;
+		const char *from = axis_first(p, r->axis), *to = axis_end(p, r->axis);
+
+		if (!r->checked || stage != (first > end ? first : end))
+			continue;
+		open_loop(p, arena_printf(k->arena, "if (%s < 0 || %s > %s || %s > %s)", from, from, to, to,
+					  c_size(p, k->extent[r->axis])));
+		put_line(p, "*wrong = 1;");
+		put_line(p, "%s;", leave);
+		close_loop(p);
+	}
 }
 
 void

@@ -65,7 +65,8 @@ declare(Printer *p)
 	}
 	for (int i = 0; i < p->kernel->let.n; i++)
 		if (kernel_let_is_kept(p->kernel, i))
-			put_line(p, "%s u%d%s;", compute_type(p->kernel->let.at[i].types.result), i, many);
+			put_line(p, "%s u%d%s;", compute_type(p->kernel->let.at[i].types.result), i,
+				 beside && kernel_let_is_shared(p->kernel, i) ? "" : many);
 }
 
 /* Initializes the stage's states, or their parts, to the state of an empty row, in a loop over `count`. */
@@ -206,6 +207,7 @@ put_reduction(Printer *p, int stage)
 
 	if (p->schedule->lanes == 1) {
 		open_loop(p, loop_head(p, p->schedule->inner));
+		put_row_gathers(p, true, "continue");
 		put_element(p, stage, &of_row);
 		close_loop(p);
 		return;
@@ -227,28 +229,56 @@ put_reduction(Printer *p, int stage)
 
 /* ---- rows side by side ----------------------------------------------------------------------------------------- */
 
-/* Prints a loop over the rows side by side, `count` of them, that runs the stage for each. Their index is declared only
- * if the stage uses it. */
+/* Prints a loop over the rows side by side, from one number to another, that runs the stage for each. Their index is
+ * declared only if the stage uses it. */
 static void
-put_beside(Printer *p, int stage, const Into *to, const char *count)
+put_some_beside(Printer *p, int stage, const Into *to, const char *from, const char *end)
 {
 	const char *name = arena_printf(p->kernel->arena, "i%d", p->schedule->inner);
 	char *lines = element_of(p, stage, to);
 
 	put_line(p, "IVDEP");
-	open_loop(p, arena_printf(p->kernel->arena, "for (int j = 0; j < %s; j++)", count));
+	open_loop(p, arena_printf(p->kernel->arena, "for (int j = %s; j < %s; j++)", from, end));
 	if (strstr(lines, name))
 		put_line(p, "const int64_t %s = tile * %d + j;", name, p->schedule->columns);
 	put_lines(p, lines);
 	close_loop(p);
 }
 
-/* Prints the points of `count` rows side by side, in order. */
 static void
-put_rows_beside(Printer *p, int stage, const char *count)
+put_beside(Printer *p, int stage, const Into *to, const char *count)
+{
+	put_some_beside(p, stage, to, "0", count);
+}
+
+/* Prints a whole unit's rows, one vector after the other, as along a row: states stay in registers. */
+static void
+put_vectors_beside(Printer *p, int stage)
+{
+	const int n = p->schedule->columns, vectors = n / KERNEL_LANES * KERNEL_LANES;
+	Arena *a = p->kernel->arena;
+
+	if (vectors) {
+		put_line(p, "VC_UNROLL");
+		put_line(p, "for (int v = 0; v < %d; v += %d)", vectors, KERNEL_LANES);
+		p->indent++;
+		put_some_beside(p, stage, &of_rows, "v", arena_printf(a, "v + %d", KERNEL_LANES));
+		p->indent--;
+	}
+	if (vectors < n)
+		put_some_beside(p, stage, &of_rows, arena_printf(a, "%d", vectors), arena_printf(a, "%d", n));
+}
+
+/* Prints the points of rows side by side, in order. full: whether there are as many rows as the schedule's columns. */
+static void
+put_rows_beside(Printer *p, int stage, bool full)
 {
 	open_loop(p, loop_head(p, p->kernel->naxis - 1));
-	put_beside(p, stage, &of_rows, count);
+	put_row_gathers(p, true, "continue");
+	if (full)
+		put_vectors_beside(p, stage);
+	else
+		put_beside(p, stage, &of_rows, "some");
 	close_loop(p);
 }
 
@@ -257,17 +287,15 @@ put_rows_beside(Printer *p, int stage, const char *count)
 static void
 put_carried(Printer *p, int stage)
 {
-	const char *full = arena_printf(p->kernel->arena, "%d", p->schedule->columns);
-
 	if (p->schedule->whole) {
-		put_rows_beside(p, stage, "some");
+		put_rows_beside(p, stage, true);
 		return;
 	}
-	open_loop(p, arena_printf(p->kernel->arena, "if (some == %s)", full));
-	put_rows_beside(p, stage, full);
+	open_loop(p, arena_printf(p->kernel->arena, "if (some == %d)", p->schedule->columns));
+	put_rows_beside(p, stage, true);
 	close_loop(p);
 	open_loop(p, "else");
-	put_rows_beside(p, stage, "some");
+	put_rows_beside(p, stage, false);
 	close_loop(p);
 }
 
@@ -282,7 +310,7 @@ put_reduction_beside(Printer *p, int stage)
 		if (kernel_carries(p->kernel))
 			put_carried(p, stage);
 		else
-			put_rows_beside(p, stage, "some");
+			put_rows_beside(p, stage, false);
 		return;
 	}
 	open_loop(p, arena_printf(a, "for (int64_t part = %s; part < %s; part += %d)", axis_first(p, last), n, part));
@@ -301,10 +329,22 @@ put_reduction_beside(Printer *p, int stage)
 
 /* ---- stages ---------------------------------------------------------------------------------------------------- */
 
+/* Are the stage's values the same for rows side by side? */
+static bool
+holds_for_unit(const Printer *p, int stage)
+{
+	const Stage from = p->kernel->stage.at[stage], end = kernel_stage_end(p->kernel, stage);
+
+	for (int i = from.let; i < end.let; i++)
+		if (!kernel_let_is_shared(p->kernel, i))
+			return false;
+	return from.state == end.state && from.store == end.store;
+}
+
 static void
 put_once(Printer *p, int stage)
 {
-	if (is_beside(p)) {
+	if (is_beside(p) && !holds_for_unit(p, stage)) {
 		put_beside(p, stage, &of_rows, "some");
 		return;
 	}
@@ -325,7 +365,7 @@ put_points(Printer *p, int stage, const char *head)
 	} else if (reduces) {
 		put_reduction(p, stage);
 	} else if (is_beside(p)) {
-		put_rows_beside(p, stage, "some");
+		put_rows_beside(p, stage, false);
 	} else {
 		put_line(p, "IVDEP");
 		open_loop(p, loop_head(p, p->schedule->inner));
@@ -361,6 +401,7 @@ put_row(Printer *p)
 		}
 		if (!p->kernel->stage.at[i].each || !p->kernel->nreduce) {
 			put_once(p, i);
+			put_range_checks(p, i, "continue");
 			continue;
 		}
 		for (int d = outer; d < p->kernel->naxis - 1; d++)

@@ -1,7 +1,6 @@
 /* codegen/kernel/row.h - shared code of operators' forms, and the forms; families.c maps operators to them
  *
  *   row.c         arguments of a node, loop nests, launches
- *   kern_bag.c    embedding_bag
  *   kern_rnn.c    the time steps of recurrent layers
  *   kern_attention.c attention
  *   kern_int8.c   products and convolutions of 8-bit integers

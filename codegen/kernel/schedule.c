@@ -258,11 +258,19 @@ point_work(const Kernel *k)
 	return n;
 }
 
-/* Number of rows side by side with carried states. Functions in a step are faster in wider vectors. */
+/* Number of rows side by side with carried states. Functions in a step are faster in wider vectors. Columns of a bag
+ * are divided evenly, since the compiler knows the length of whole units. */
 static int
 carried_columns(const Kernel *k, int beside)
 {
-	if (lies_along(k, ACCESS_READ, beside))
+	int64_t n;
+
+	if (k->range.n && size_const(k->extent[beside], &n)) {
+		const int64_t tiles = (n + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS;
+
+		return n % tiles ? KERNEL_COLUMNS : (int)(n / tiles);
+	}
+	if (k->range.n || lies_along(k, ACCESS_READ, beside))
 		return KERNEL_COLUMNS;
 	for (int i = 0; i < k->state.n; i++)
 		if (k->state.at[i].fold->calls)
@@ -288,6 +296,8 @@ kernel_schedule_rows(const Kernel *k, bool beside, int lanes)
 				   size_ceil(k->sizes, k->extent[i], size_number(k->sizes, s.columns)));
 	for (int i = outer; i < k->naxis; i++)
 		points *= kernel_typical(k, k->extent[i], &n) ? n : 1;
+	if (k->range.n && k->range.at[0].checked && kernel_typical(k, k->extent[0], &n) && n > 0)
+		points /= n;             /* the points of all rows together are at most the extent */
 	if (beside && kernel_typical(k, k->extent[s.inner], &n))
 		points *= n < s.columns ? n : s.columns;
 	s.grain = 1 + SHARE / (points * point_work(k) + 1);

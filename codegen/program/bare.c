@@ -209,7 +209,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vattend.h", { "va_" } }, { "vtaps.h", { "vz_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
-	{ "vbag.h", { "bags_", "Bags" } }, { "vint8.h", { "vi_", "Vi" } },
+	{ "vint8.h", { "vi_", "Vi" } },
 	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } },
 };
 

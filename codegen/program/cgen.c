@@ -30,7 +30,6 @@ static const char head[] =
 	"#include \"rt/ops/vgrid.h\"\n"
 	"#include \"rt/ops/vroi.h\"\n"
 	"#include \"rt/ops/vrnn.h\"\n"
-	"#include \"rt/ops/vbag.h\"\n"
 	"#include \"rt/ops/vdirect.h\"\n"
 	"#include \"rt/ops/vback.h\"\n"
 	"\n"

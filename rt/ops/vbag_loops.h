@@ -1,5 +1,5 @@
-/* rt/ops/vbag_loops.h - embedding bags for one element type T, in the interpreter and generated kernels. N(name) is the
- * name of a function for T.
+/* rt/ops/vbag_loops.h - embedding bags for one element type T, in the interpreter. N(name) is the name of a function
+ * for T.
  *
  * A bag is a run of indices. Its row is the sum, mean or maximum of the table's rows at these indices. */
 #ifndef RT_OPS_VBAG_LOOPS_H

@@ -746,7 +746,8 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		   carries = kernel_carries(k), selects = kernel_selects(k);
 
 	for (int i = 0; i < k->operand.n; i++)
-		if ((k->operand.at[i].ngather && k->operand.at[i].gather[0].by.kind == REF_OPERAND) ||
+		if ((k->operand.at[i].ngather && k->operand.at[i].gather[0].by.kind == REF_OPERAND &&
+		     (!carries || (beside && kernel_moves(k, &k->operand.at[i].gather[0].by, s->inner)))) ||
 		    k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
 	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||

@@ -170,6 +170,11 @@ class Forms(Form):
                 self.form([at, bag % mode], ["x=" + x, "j=int64[9]", "k=int64[3]"])
                 self.form([at, bag % ("%d, False, None, True, 2" % mode)], ["x=" + x, "j=int64[7..12]", "k=int64[2..4]"])
         self.form([at, bag % "0, False, torch.to(j, 6)"], ["x=float32[5x4]", "j=int64[9]", "k=int64[3]"])
+        nan = "x = torch.sqrt(torch.sub(torch.remainder(torch.mul(x, 90), 3), 1.5))"
+        for mode in "0", "2, False, None, True, 2":
+            self.form([at, nan, bag % mode], ["x=float32[5x80]", "j=int64[9]", "k=int64[3]"])
+        self.form([at, (bag % 1).replace("(x, i, o", "(torch.transpose(x, 0, 1), torch.flip(i, [0]), torch.to(o, 3)")],
+                  ["x=float32[6x5]", "j=int64[1..12]", "k=int64[1..4]"])
         self.form(["o = torch.arange(0, torch.numel(j), 3)", "return (torch.embedding_bag(x, torch.reshape(torch.remainder(j, 5), [-1]), o))[0]"],
                   ["x=float32[5x4]", "j=int64[4x3]"])
         self.form([at, "a, b, c, d = torch.embedding_bag(x, i, o, False, 2)", "return torch.add(a, d)"],
