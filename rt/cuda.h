@@ -40,6 +40,12 @@ typedef struct RtCuda {
 	int      nblock;
 	RtCopy **copy;                   /* (ncopy) copies of tensors outside of arenas */
 	int      ncopy;
+	/* During a library's call: the tensors that the caller gave for results. Null otherwise. */
+	const struct RtDlTensor *out;
+	int      nout;
+	/* Returns the address of the caller's memory, if kernels may write the result there. 0 if they may not. Null
+	 * outside of a library's call. */
+	uint64_t (*room)(const struct RtCuda *, const RtCudaResult *, int64_t bytes);
 } RtCuda;
 
 /* Returns RT_ERROR from the function if a call of the driver fails. */
@@ -70,8 +76,8 @@ int  rt_cuda_wait(RtCx *);
 /* Adds a copy of these bytes, with its own device memory, to the table. Adds a reference to the storage, which may be
  * null. Returns null if an error was raised. */
 RtCopy *rt_cuda_add(RtCx *, RtStorage *, char *host, int64_t bytes);
-/* Adds a copy over the caller's device memory at `device`. Its bytes are newer than the host's. */
-RtCopy *rt_cuda_lend(RtCx *, RtStorage *, uint64_t device);
+/* Adds a copy of these bytes over the caller's device memory at `device`. */
+RtCopy *rt_cuda_lend(RtCx *, RtStorage *, char *host, int64_t bytes, uint64_t device);
 int  rt_cuda_own(RtCx *, RtCopy *);              /* moves a lent copy to device memory that the context owns */
 void rt_cuda_drop(RtCuda *, int i);              /* removes copy i from the table and frees its device memory */
 /* removes the copy from the table and returns its device memory, which the caller then owns */

@@ -34,10 +34,11 @@ static RtStorage *
 over(RtCx *cx, uint64_t at, int64_t bytes, int64_t *offset)
 {
 	RtCuda *c = cx->cuda;
+	RtCopy *m = NULL;
 	RtStorage *s;
 
 	for (int i = 0; i < c->ncopy; i++) {
-		RtCopy *m = c->copy[i];
+		m = c->copy[i];
 
 		if (m->lent || !m->storage || !device_holds(m, at, bytes))
 			continue;
@@ -49,8 +50,10 @@ over(RtCx *cx, uint64_t at, int64_t bytes, int64_t *offset)
 	}
 	*offset = 0;
 	s = rt_storage_new(cx, bytes);
-	if (s && rt_cuda_lend(cx, s, at))
+	if (s && (m = rt_cuda_lend(cx, s, s->data, bytes, at))) {
+		rt_cuda_newer(m, 0, bytes);
 		return s;
+	}
 	rt_storage_release(s);
 	return NULL;
 }
@@ -117,12 +120,126 @@ join_copies(RtCx *cx, const RtArrays *given, const RtCopy *a, const RtCopy *b)
 	return status;
 }
 
+/* ---- the caller's memory for results ----------------------------------------------------------------------------- */
+
+static uint64_t
+address_of(const RtDlTensor *t)
+{
+	return (uint64_t)(uintptr_t)t->data + t->byte_offset;
+}
+
+/* Whether the caller's tensor has this dtype and geometry. Strides along sizes of 1 are not compared. */
+static bool
+lies_as(const RtDlTensor *to, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	int64_t count = 1;
+
+	if (!rt_dl_same_type(to->dtype, dtype) || to->ndim != ndim || (ndim && !to->shape))
+		return false;
+	for (int i = ndim - 1; i >= 0; i--) {
+		const int64_t stride = to->strides ? to->strides[i] : count;
+
+		if (to->shape[i] != dims[i] || (stride != strides[i] && dims[i] != 1))
+			return false;
+		count *= dims[i];
+	}
+	return true;
+}
+
+static bool
+overlap(uint64_t a, int64_t na, uint64_t b, int64_t nb)
+{
+	return a < b + (uint64_t)nb && b < a + (uint64_t)na;
+}
+
+/* Whether the memory for result i overlaps neither the context's memory, nor arguments, nor memory for other
+ * results. */
+static bool
+is_apart(const RtCuda *c, int i, uint64_t at, int64_t bytes)
+{
+	bool apart = true;
+	int64_t n;
+
+	for (int k = 0; k < c->nblock; k++)
+		apart &= !overlap(at, bytes, c->block[k].at, c->block[k].bytes);
+	for (int k = 0; k < c->ncopy; k++)
+		apart &= !overlap(at, bytes, c->copy[k]->device, c->copy[k]->bytes);
+	for (int k = 0; k < c->nout; k++)
+		if (k != i && c->out[k].data && rt_dl_on_device(&c->out[k]))
+			apart &= rt_dl_span(&c->out[k], &n) && !overlap(at, bytes, address_of(&c->out[k]), n);
+	return apart;
+}
+
+/* The function RtCuda.room. The result must fill its buffer. */
+static uint64_t
+room(const RtCuda *c, const RtCudaResult *r, int64_t bytes)
+{
+	enum { ALIGNED = 16 };
+	const RtDlTensor *to = r->index < c->nout ? &c->out[r->index] : NULL;
+	int64_t count = 1, span;
+
+	if (!to || !to->data || !rt_dl_on_device(to) || to->device.id != c->index || address_of(to) % ALIGNED ||
+	    !lies_as(to, (RtDtype)r->dtype, r->ndim, r->geometry, r->geometry + r->ndim))
+		return 0;
+	for (int i = 0; i < r->ndim; i++)
+		count *= r->geometry[i];
+	return rt_dl_span(to, &span) && span == bytes && count * rt_dtypes[r->dtype].bytes == bytes &&
+	       is_apart(c, r->index, address_of(to), bytes) ? address_of(to) : 0;
+}
+
 static int
-begin(RtCx *cx, const RtArrays *given, bool lazy)
+references(const RtCuda *c, const RtStorage *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->ncopy; i++)
+		n += c->copy[i]->storage == s;
+	return n;
+}
+
+/* Whether the copy is in the memory that the caller gave for this result. */
+static bool
+is_delivered(const RtCuda *c, const RtArrays *results, const RtCopy *m)
+{
+	RtTensor *t = m->result < results->n ? results->at[m->result].tensor : NULL;
+
+	return t && t->storage == m->storage && rt_data(t) == m->host && !(t->flags & RT_BITS) &&
+	       lies_as(&c->out[m->result], (RtDtype)t->dtype, t->ndim, t->dims, t->strides);
+}
+
+static int
+confirm(RtCx *cx, const RtArrays *results)
+{
+	RtCuda *c = cx->cuda;
+	int status = RT_OK;
+
+	if (rt_cuda_enter(cx))
+		return RT_ERROR;
+	for (int i = c->ncopy; i-- > 0 && !status;) {
+		RtCopy *m = c->copy[i];
+
+		if (m->result < 0 || is_delivered(c, results, m))
+			continue;
+		if (rt_refs(&m->storage->h) == references(c, m->storage))
+			rt_cuda_drop(c, i);
+		else
+			status = rt_cuda_own(cx, m);
+	}
+	rt_cuda_exit(c);
+	return status;
+}
+
+/* ---- the beginning of a call ------------------------------------------------------------------------------------- */
+
+static int
+begin(RtCx *cx, const RtArrays *given, bool lazy, const RtDlTensor *out, int nout)
 {
 	RtCuda *c = cx->cuda;
 
 	c->lazy = lazy;
+	c->out = out;
+	c->nout = nout;
+	c->room = room;
 	for (int i = 1; i < c->ncopy; i++)
 		for (int k = 0; k < i; k++) {
 			const RtCopy *a = c->copy[i], *b = c->copy[k];
@@ -210,9 +327,10 @@ show(RtCx *cx, RtTensor *t, RtDlTensor *dl)
 	return m ? RT_OK : RT_ERROR;
 }
 
-/* Copies the elements in memory order. The copy is made on the device if the result is there. */
+/* Copies the elements in memory order. The copy is made on the device if the result is there, unless its kernels have
+ * written to the caller's memory. */
 static int
-put_contiguous(RtCx *cx, RtTensor *from, uint64_t to)
+put_dense(RtCx *cx, RtTensor *from, uint64_t to)
 {
 	RtCuda *c = cx->cuda;
 	const RtCopy *m = there(cx, from);
@@ -251,8 +369,8 @@ put(RtCx *cx, RtTensor *from, RtTensor *to, const RtDlTensor *out)
 		return RT_OK;
 	if (rt_cuda_enter(cx))
 		return RT_ERROR;
-	status = rt_is_contiguous(from) && rt_is_contiguous(to) ?
-		put_contiguous(cx, from, (uint64_t)(uintptr_t)out->data + out->byte_offset) : put_strided(cx, from, to);
+	status = rt_is_dense(from) && lies_as(out, (RtDtype)from->dtype, from->ndim, from->dims, from->strides) ?
+		put_dense(cx, from, address_of(out)) : put_strided(cx, from, to);
 	rt_cuda_exit(cx->cuda);
 	return status;
 }
@@ -357,16 +475,6 @@ is_shared(const RtCuda *c, const RtCopy *m)
 	return false;
 }
 
-static int
-references(const RtCuda *c, const RtStorage *s)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->ncopy; i++)
-		n += c->copy[i]->storage == s;
-	return n;
-}
-
 /* Ends the loan of copy i. Sends what the host wrote to the caller's memory. Copies the tensor if the model keeps
  * it. */
 static int
@@ -402,6 +510,9 @@ give_all_back(RtCx *cx)
 		if (c->copy[i]->lent && return_lent(cx, i))
 			status = RT_ERROR;
 	c->lazy = false;
+	c->out = NULL;
+	c->nout = 0;
+	c->room = NULL;
 	if (c->sent || (c->busy && !c->foreign))
 		status |= rt_cuda_wait(cx);
 	rt_cuda_exit(c);
@@ -423,4 +534,4 @@ end(RtCx *cx)
 	return status;
 }
 
-const RtCudaDoor rt_cuda_door = { index_of, over, begin, fetch, show, put, keep_copy, end };
+const RtCudaDoor rt_cuda_door = { index_of, over, begin, confirm, fetch, show, put, keep_copy, end };

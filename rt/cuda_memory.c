@@ -226,7 +226,7 @@ new_copy(RtCx *cx, RtStorage *storage, char *host, int64_t bytes)
 	if (more)
 		c->copy = more;
 	if (m)
-		*m = (RtCopy){ .storage = storage, .host = host, .bytes = bytes };
+		*m = (RtCopy){ .storage = storage, .host = host, .bytes = bytes, .result = -1 };
 	else
 		rt_raise(cx, "out of memory");
 	return m;
@@ -253,15 +253,14 @@ rt_cuda_add(RtCx *cx, RtStorage *storage, char *host, int64_t bytes)
 }
 
 RtCopy *
-rt_cuda_lend(RtCx *cx, RtStorage *storage, uint64_t device)
+rt_cuda_lend(RtCx *cx, RtStorage *storage, char *host, int64_t bytes, uint64_t device)
 {
-	RtCopy *m = new_copy(cx, storage, storage->data, storage->bytes);
+	RtCopy *m = new_copy(cx, storage, host, bytes);
 
 	if (!m)
 		return NULL;
 	m->device = device;
 	m->lent = true;
-	rt_cuda_newer(m, 0, m->bytes);
 	return put_copy(cx->cuda, m);
 }
 
@@ -277,6 +276,7 @@ rt_cuda_own(RtCx *cx, RtCopy *m)
 	c->busy = true;
 	m->device = at;
 	m->lent = false;
+	m->result = -1;
 	return RT_OK;
 }
 
@@ -295,13 +295,33 @@ rt_cuda_detach(RtCuda *c, const RtCopy *m)
 	return at;
 }
 
-/* Adds a copy of the frame's buffer i to the table and returns it. */
+/* Returns the result that fills the frame's buffer i, if its kernels may write to the caller's memory. Sets *device to
+ * that memory. Null if there is none. */
+static const RtCudaResult *
+find_room(const RtCudaFrame *f, int i, uint64_t *device)
+{
+	const RtCuda *c = f->cx->cuda;
+
+	for (int k = 0; c->room && k < f->nresult; k++)
+		if (f->result[k].buffer == i && (*device = c->room(c, &f->result[k], f->place[i].bytes)))
+			return &f->result[k];
+	return NULL;
+}
+
+/* Adds a copy of the frame's buffer i to the table and returns it. If the buffer is a result for which the caller gave
+ * device memory, the copy is in that memory. */
 static RtCopy *
 add_buffer(RtCudaFrame *f, int i, char *host)
 {
+	const int64_t bytes = f->place[i].bytes;
 	RtStorage *storage = storage_of(f, i, host);
-	RtCopy *m = rt_cuda_add(f->cx, storage, host, f->place[i].bytes);
+	uint64_t device;
+	const RtCudaResult *r = storage ? find_room(f, i, &device) : NULL;
+	RtCopy *m = !r ? rt_cuda_add(f->cx, storage, host, bytes) :
+		forget_others(f->cx, host, bytes) ? NULL : rt_cuda_lend(f->cx, storage, host, bytes, device);
 
+	if (m && r)
+		m->result = r->index;
 	if (m)
 		m->stays = storage && f->place[i].stays;
 	return m;

@@ -36,14 +36,14 @@ dtype_of(RtDlType t)
 	return d;
 }
 
-/* Sets *bytes to the number of bytes from the first element to the end of the last one. Returns false on overflow, or
- * if a size or stride is negative. */
-static bool
-span_of(const RtDlTensor *t, int item, int64_t *bytes)
+bool
+rt_dl_span(const RtDlTensor *t, int64_t *bytes)
 {
 	int64_t last = 0, count = 1, step;
 	bool empty = false;
 
+	if (t->ndim < 0 || t->ndim > RT_MAX_RANK || (t->ndim && !t->shape))
+		return false;
 	for (int i = t->ndim - 1; i >= 0; i--) {
 		const int64_t stride = t->strides ? t->strides[i] : count;
 
@@ -57,7 +57,7 @@ span_of(const RtDlTensor *t, int item, int64_t *bytes)
 			return false;
 	}
 	*bytes = 0;
-	return empty || (size_add(last, 1, &last) && size_mul(last, item, bytes));
+	return empty || (size_add(last, 1, &last) && size_mul(last, (t->dtype.bits * t->dtype.lanes + 7) / 8, bytes));
 }
 
 static RtTensor *
@@ -117,7 +117,7 @@ rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
 		return refused(cx, key, "there are no tensors of this dtype");
 	if (t->ndim < 0 || t->ndim > RT_MAX_RANK || (t->ndim && !t->shape))
 		return refused(cx, key, "a tensor has 0 to 64 dimensions, and a shape");
-	if (!span_of(t, rt_dtypes[d].bytes, &bytes))
+	if (!rt_dl_span(t, &bytes))
 		return refused(cx, key, "a size or stride is less than 0, or the tensor is too large");
 	if (bytes && !t->data)
 		return refused(cx, key, "the tensor has no data");

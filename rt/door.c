@@ -415,6 +415,10 @@ deliver(RtDoor *d, int i, RtDlTensor *out)
 	status = rt_overlaps_itself(to) ? rt_raise(&d->cx, "'%s': elements of it overlap", d->results.at[i].key) :
 		copy_result(d, t, to, out);
 	rt_tensor_release(to);
+	if (!status && rt_dl_on_device(out)) {   /* it may be only in the caller's memory */
+		rt_tensor_release(t);
+		d->results.at[i].tensor = NULL;
+	}
 	return status ? DOOR_ARGUMENT : DOOR_OK;
 }
 
@@ -427,6 +431,8 @@ deliver_all(RtDoor *d, RtDlTensor *out, int nout)
 	if (nout && nout != d->results.n)
 		return rt_raise(&d->cx, "the call gave %d results, and there is room for %d: see NAME_results",
 				d->results.n, nout), DOOR_ARGUMENT;
+	if (nout && device_of(d) && device_of(d)->confirm(&d->cx, &d->results))
+		return DOOR_RAISED;
 	for (int i = 0; i < nout; i++) {
 		status = deliver(d, i, &out[i]);
 		if (status && status != DOOR_SIZE)
@@ -474,41 +480,47 @@ drop_unless_given(RtDoor *d, RtArrays *a)
 		rt_arrays_free(a);
 }
 
-/* Begins the call on the device. `there` tells whether a result is copied to the caller's memory on the device. */
+/* What the caller wants of a call's results. */
+typedef struct Wanted {
+	RtDlTensor *out;                 /* (nout) the caller's tensors */
+	int  nout;
+	bool there;                      /* whether some of their memory is on the device */
+} Wanted;
+
 static int
-begin_device(RtDoor *d, bool there)
+begin_device(RtDoor *d, const Wanted *w)
 {
-	d->results_there = d->given_there;
-	return device_of(d) ? device_of(d)->begin(&d->cx, &d->given, there || d->given_there) : RT_OK;
+	d->results_there = d->given_there || d->options.device_results;
+	return device_of(d) ? device_of(d)->begin(&d->cx, &d->given, w->there || d->results_there, w->out, w->nout) :
+	       RT_OK;
 }
 
-/* Checks that the caller's memory for results is on the CPU or on the instance's device. Sets *there to whether some of
- * it is on the device. Only checks results whose number is known. */
+/* Checks that the caller's memory for results is on the CPU or on the instance's device. Only checks results whose
+ * number is known. */
 static int
-check_places(RtDoor *d, const RtDoorMethod *m, const RtDlTensor *out, int nout, bool *there)
+check_places(RtDoor *d, const RtDoorMethod *m, Wanted *w)
 {
 	char name[32];
 
-	*there = false;
-	for (int i = 0; i < nout && i < m->nout; i++) {
-		if (!out[i].data)
+	for (int i = 0; i < w->nout && i < m->nout; i++) {
+		if (!w->out[i].data)
 			continue;
 		snprintf(name, sizeof name, "result %d", i);
-		if (rt_dl_check_device(&d->cx, name, &out[i]))
+		if (rt_dl_check_device(&d->cx, name, &w->out[i]))
 			return RT_ERROR;
-		*there |= rt_dl_on_device(&out[i]);
+		w->there |= rt_dl_on_device(&w->out[i]);
 	}
 	return RT_OK;
 }
 
 static int
-call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin, bool there)
+call_with(RtDoor *d, int method, RtDlTensor *const *in, int nin, const Wanted *w)
 {
 	RtArrays results = d->results, state = d->state;
 	int status;
 
 	d->results = d->state = (RtArrays){ 0 };
-	status = add_inputs(d, &d->door->method[method], in, nin) || begin_device(d, there) ? DOOR_ARGUMENT : DOOR_OK;
+	status = add_inputs(d, &d->door->method[method], in, nin) || begin_device(d, w) ? DOOR_ARGUMENT : DOOR_OK;
 	drop_unless_given(d, &results);
 	drop_unless_given(d, &state);
 	if (status)
@@ -524,17 +536,17 @@ static int
 call_method(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
 {
 	const int i = method_index(&d->own, method);
-	bool there;
+	Wanted w = { .out = out, .nout = nout };
 	int status;
 
 	if (i < 0 || nout < 0 || (nout && !out))
 		rt_raise(&d->cx, i < 0 ? "there is no method '%s'" : "there is no room for results", method);
-	if (d->cx.status || check_places(d, &d->door->method[i], out, nout, &there)) {
+	if (d->cx.status || check_places(d, &d->door->method[i], &w)) {
 		rt_arrays_free(&d->given);
 		drop_results(d);
 		return end_device(d, DOOR_ARGUMENT);
 	}
-	status = call_with(d, i, in, nin, there);
+	status = call_with(d, i, in, nin, &w);
 	return end_device(d, status ? status : deliver_all(d, out, nout));
 }
 

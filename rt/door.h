@@ -43,6 +43,7 @@ typedef struct RtDoorOptions {
 	size_t   weights_bytes;
 	int      strict, device_index;
 	void    *stream;
+	int      device_results;
 } RtDoorOptions;
 
 typedef struct RtLeaf {                  /* A tensor or text in the arguments or the result of a method. */
@@ -110,6 +111,9 @@ bool      rt_dl_on_device(const RtDlTensor *);
 /* describes the tensor without a reference to it; returns false if DLPack lacks the dtype */
 bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);
 bool      rt_dl_same_type(RtDlType, RtDtype);
+/* Sets *bytes to the number of bytes from the first element to the end of the last one. Returns false on overflow, or
+ * if the rank, a size or a stride is invalid. */
+bool      rt_dl_span(const RtDlTensor *, int64_t *bytes);
 
 /* ---- cuda_door.c: tensors in the caller's device memory --------------------------------------------------------- */
 
@@ -121,8 +125,11 @@ typedef struct RtCudaDoor {
 	 * in the storage. Null if an error was raised. */
 	RtStorage *(*over)(RtCx *, uint64_t at, int64_t bytes, int64_t *offset);
 	/* Begins a call with these arguments. With `lazy` its results stay on the device. Arguments that overlap on the
-	 * device get one storage. */
-	int (*begin)(RtCx *, const struct RtArrays *given, bool lazy);
+	 * device get one storage. `out` has nout tensors that the caller gave for results. Kernels write there if the
+	 * device memory of one is laid out like its result and overlaps nothing that the call uses. */
+	int (*begin)(RtCx *, const struct RtArrays *given, bool lazy, const RtDlTensor *out, int nout);
+	/* Moves what kernels wrote to the caller's memory away from it, unless it is the result for that memory. */
+	int (*confirm)(RtCx *, const struct RtArrays *results);
 	int (*fetch)(RtCx *, const RtTensor *);          /* copies bytes that are newer on the device to the host */
 	/* Sets the address and device of a result that is in the instance's memory. */
 	int (*show)(RtCx *, RtTensor *, RtDlTensor *);

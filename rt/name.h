@@ -93,6 +93,7 @@ typedef struct NAME_options {        /* If all members are zero, the defaults ap
 	 * it. */
 	int device_index;
 	void *stream;
+	int device_results;    /* whether results in the instance's memory are on the GPU, even if no argument is */
 } NAME_options;
 
 /* Opens an instance. Returns null on failure, and writes the reason to why[n], which may be null. */
@@ -131,10 +132,11 @@ int NAME_outputs(const char *method, const NAME_leaf **leaves);
  * If out[i].data is null, out[i] is set to the result in the instance's memory. It is valid until the next call, which
  * may take it as an argument. Otherwise the result is written to out[i].data, if dtype and shape are the same. If they
  * differ, the call returns NAME_SIZE and sets out[i] to the result in the instance's memory. With nout = 0, results are
- * available by NAME_result.
+ * available by NAME_result. Memory for results may have been written when a call fails.
  *
- * A result in the instance's memory is on the GPU (kDLCUDA) if an argument of the call is, unless it is a number. With
- * a stream of yours a call returns when its work is enqueued, unless it copies from or to memory of the CPU.
+ * A result in the instance's memory is on the GPU (kDLCUDA) if an argument of the call is, or with `device_results`,
+ * unless it is a number. A result that was written to your memory on the GPU is not kept: NAME_result sets its data to
+ * null. With a stream of yours a call returns when its work is enqueued, unless it copies from or to memory of the CPU.
  */
 int NAME_call(NAME *m, const char *method, DLTensor *const *in, int nin, DLTensor *out, int nout);
 

@@ -555,6 +555,9 @@ void rt_cuda_about(void *file, const RtCudaProgram *, int specialization, bool j
  * tensor, or -1 if it has none. stays: whether it may stay on the device, because the caller does not get the tensor
  * when the call ends. */
 typedef struct RtCudaPlace { int64_t bytes, offset; int slot; bool stays; } RtCudaPlace;
+/* A tensor that a specialization returns and that fills a buffer: index of the buffer, index among the call's results,
+ * dtype, and geometry (dims, then strides). */
+typedef struct RtCudaResult { int buffer, index, dtype, ndim; const int64_t *geometry; } RtCudaResult;
 typedef struct RtCopy {                  /* Device memory that mirrors bytes of the host: cuda_memory.c. */
 	RtStorage *storage;    /* a reference that keeps the host's bytes at their address; null if there is none */
 	char    *host;
@@ -564,6 +567,7 @@ typedef struct RtCopy {                  /* Device memory that mirrors bytes of 
 	bool     there;                  /* whether the device has all other bytes */
 	bool     stays;    /* as RtCudaPlace.stays; also set for a result whose device address the caller has */
 	bool     lent;    /* whether the device memory belongs to the caller; such a copy ends with the call */
+	int      result;    /* index of the result for which the caller lent the memory; -1 if it is none */
 	int      users;                  /* number of mirrors that are bound to it */
 } RtCopy;
 typedef struct RtMirror { RtCopy *copy, own; } RtMirror;         /* own: a copy in the arena, or of a constant */
@@ -572,8 +576,9 @@ typedef struct RtCudaFrame {             /* A call of a specialization that runs
 	const RtCode *code;
 	RtMirror *mirror;                /* (n + 1) mirrors, by buffer */
 	const RtCudaPlace *place;
+	const RtCudaResult *result;      /* (nresult) results that fill a buffer */
 	IValue   *v;
-	int       n;
+	int       n, nresult;
 	uint64_t  base;                  /* address of the arena on the device */
 	const int64_t *size;             /* (nsize) sizes that kernels read; null if all sizes are constant */
 	int       nsize;

@@ -441,16 +441,71 @@ find_returned(Writer *w)
 	return returned;
 }
 
+/* Whether a value of the type is one result of a library's call. */
+static bool
+is_one_result(const Type *t)
+{
+	switch (t->kind) {
+	case TYPE_TENSOR: case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX: case TYPE_STR:
+		return true;
+	case TYPE_LIST:
+		return t->of[0]->kind == TYPE_INT || t->of[0]->kind == TYPE_FLOAT || t->of[0]->kind == TYPE_BOOL;
+	default:
+		return false;
+	}
+}
+
+/* Writes the rows of the results in a value: tensors that have a buffer of their own. *index is the number of results
+ * before it, as rt/args.c counts them. It is -1 once that number is unknown. Returns the number of rows. */
+static int
+write_results(Writer *w, Out *o, const Value *v, int *index)
+{
+	const RtTensor *t = plan_tensor(w->plan, v);
+	const Buffer *b = plan_buffer(w->plan, v);
+	int n = 0;
+
+	if (*index < 0 || v->type->kind == TYPE_NONE)
+		return 0;
+	if (is_one_result(v->type)) {
+		if ((n = t && b && b->home == HOME_BOX))
+			out_line(o, "\t\t{ %d, %d, RT_%s, %d, %s },", b->index, *index, rt_dtypes[t->dtype].name,
+				 t->ndim, c_geometry(w, t));
+		++*index;
+	} else if (node_makes_parts(v->node) && v->node->nin) {
+		for (int i = 0; i < v->node->nin; i++)
+			n += write_results(w, o, v->node->in[i], index);
+	} else {
+		*index = -1;
+	}
+	return n;
+}
+
+/* Writes const RtCudaResult result[]. Returns its number of rows. */
+static int
+write_result_table(Writer *w, Out *o)
+{
+	const Node *ret = w->plan->graph->top->ret;
+	int n = 0, index = 0;
+
+	out_line(o, "\t%sconst RtCudaResult result[] = {", w->plan->dynamic ? "" : "static ");
+	for (int i = 0; i < ret->nin; i++)
+		n += write_results(w, o, ret->in[i], &index);
+	out_line(o, "\t\t{ 0, 0, 0, 0, 0 }\n\t};");
+	return n;
+}
+
 /* Writes the frame of a function for the GPU. The arena must be declared before it; with dynamic sizes, s and at[],
  * too. */
 static void
 write_frame(Writer *w, Out *o)
 {
 	const int n = w->plan->buffers.n;
+	int results;
 
 	write_places(w, o, find_returned(w));
+	results = write_result_table(w, o);
 	out_line(o, "\tRtMirror m[%d];", n + 1);
-	out_line(o, "\tRtCudaFrame c = { cx, %s, m, place, v, %d, 0, %s };", w->code, n,
+	out_line(o, "\tRtCudaFrame c = { cx, %s, m, place, result, v, %d, %d, 0, %s };", w->code, n, results,
 		 w->plan->dynamic ? "s, (int)(at - s)" : "0, 0");
 	out_line(o, "\n\tif (rt_cuda_begin(&c, arena, %s))\n\t\treturn cx->status;", w->plan->dynamic ?
 		 arena_printf(w->arena, "at[%d]", w->plan->nspot) :

@@ -5,8 +5,10 @@
  * The emulated driver (driver.c) is called as a caller of the library would: in contexts and streams of its own.
  */
 #include "many.h"
+#include "found.h"
 #include "pair.h"
 #include "sums.h"
+#include "three.h"
 #include "../door/check.h"
 
 #include <dlfcn.h>
@@ -27,7 +29,8 @@ enum { N = 6, LAUNCHES = 0, UP, DOWN, ACROSS, WAITS };
 	CUDA(int, cuMemcpyDtoHAsync_v2, void *, uint64_t, size_t, void *) \
 	CUDA(int, cuStreamSynchronize, void *) \
 	CUDA(void, grid_counts, int *) \
-	CUDA(void, grid_pin, const void *, size_t)
+	CUDA(void, grid_pin, const void *, size_t) \
+	CUDA(void, grid_fail, int)
 ALL
 #undef CUDA
 
@@ -86,14 +89,20 @@ read(const DLTensor *t, int n)
 }
 
 static int
-near(const DLTensor *t, const float *want)
+near_n(const DLTensor *t, const float *want, int n)
 {
-	const float *got = read(t, N);
+	const float *got = read(t, n);
 
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < n; i++)
 		if (!(got[i] - want[i] < 2e-4f && want[i] - got[i] < 2e-4f))
 			return 0;
 	return 1;
+}
+
+static int
+near(const DLTensor *t, const float *want)
+{
+	return near_n(t, want, N);
 }
 
 static void
@@ -133,7 +142,7 @@ test_places(void *stream)
 		CHECK(!sums_call(m, "sums", (DLTensor *[]){ in, &there }, 2, out, 2));
 		grid_counts(counts);
 		CHECK(counts[LAUNCHES] > 0 && counts[UP] == (way == 2) && counts[DOWN] == (way == 1));
-		CHECK(counts[WAITS] == (!stream || way != 0) && counts[ACROSS] <= (way == 2));
+		CHECK(counts[WAITS] == (!stream || way != 0) && counts[ACROSS] == 0);
 		CHECK(out[0].device.device_type == (way == 1 ? kDLCPU : kDLCUDA) && near(&out[0], want[0].data));
 		CHECK(out[1].device.device_type == kDLCPU && *(int64_t *)out[1].data == 3); /* the result is a number */
 	}
@@ -143,15 +152,119 @@ test_places(void *stream)
 	free_device(&to);
 }
 
+/* Kernels write results to the caller's memory on the device, unless it overlaps what else the call uses. */
+static void
+test_memory(void *stream)
+{
+	enum { NONE = -1, IN_X = -2, ROOM = 16, TOTAL = 5 * ROOM };
+	/* First element of the memory for each result, and the number of copies on the device. Result 3 is result 0.
+	 * Result 2 is computed on the host. */
+	static const struct { int at[5], across; } ways[] = {
+		{ { 0, ROOM, NONE, 2 * ROOM, 3 * ROOM }, 1 }, { { 0, ROOM, NONE, NONE, 3 * ROOM }, 1 },
+		{ { 1, ROOM, NONE, 2 * ROOM, 3 * ROOM }, 1 }, { { 1, ROOM + 1, NONE, NONE, 3 * ROOM + 1 }, 3 },
+		{ { IN_X, ROOM, NONE, NONE, 2 * ROOM }, 1 }, { { NONE, NONE, NONE, NONE, IN_X }, 1 },
+		{ { NONE, ROOM, NONE, NONE, 2 * ROOM }, 0 },
+	};
+	three *m = three_open(&(three_options){ .device_index = device, .stream = stream }, NULL, 0);
+	three *cpu = three_open(&(three_options){ .device = "cpu" }, NULL, 0);
+	const float x[TOTAL] = { 1, -2, 3, 4, 5, 6 };
+
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		DLTensor host = tensor((void *)x, 2, 32, 2, sizes);
+		DLTensor there = on_device(x, N), own = on_device(x, TOTAL);
+		DLTensor out[5], want[5] = { { .data = NULL } }, rest;
+
+		CHECK(!three_call(cpu, "three", (DLTensor *[]){ &host, &host }, 2, want, 5));
+		for (int k = 0; k < 5; k++) {
+			const int at = ways[i].at[k];
+
+			out[k] = want[k];
+			out[k].data = at == NONE ? NULL : at == IN_X ? there.data : (float *)own.data + at;
+			out[k].device = own.device;
+		}
+		clear();
+		CHECK(!three_call(m, "three", (DLTensor *[]){ &there, &there }, 2, out, 5));
+		grid_counts(counts);
+		CHECK(counts[ACROSS] == ways[i].across && counts[UP] == 1 && counts[DOWN] == 0);
+		for (int k = 0; k < 5; k++) {
+			const int n = k % 3 ? 4 : N;
+
+			CHECK(k == 2 || (out[k].device.device_type == kDLCUDA && near_n(&out[k], want[k].data, n)));
+			CHECK(!three_result(m, k, NULL, &rest) && !rest.data == (ways[i].at[k] != NONE));
+		}
+		free_device(&there);
+		free_device(&own);
+	}
+	three_close(m);
+	three_close(cpu);
+}
+
+/* Each call of the driver fails once. The next call of the library is right again. */
+static void
+test_faults(void *stream)
+{
+	three *m = three_open(&(three_options){ .device_index = device, .stream = stream }, NULL, 0);
+	const float x[] = { 1, -2, 3, 4, 5, 6 };
+	DLTensor there = on_device(x, N), to = on_device(x, N);
+	int status, failed = 0;
+
+	do {
+		DLTensor out[5] = { to, { .data = NULL }, { .data = NULL }, { .data = NULL }, { .data = NULL } };
+
+		grid_fail(failed + 1);
+		status = three_call(m, "three", (DLTensor *[]){ &there, &there }, 2, out, 5);
+		grid_fail(0);
+		CHECK(!status == !strstr(three_error(m), "an error of the emulated device"));
+		out[0] = to;
+		for (int i = 1; i < 5; i++)
+			out[i].data = NULL;
+		CHECK(!three_call(m, "three", (DLTensor *[]){ &there, &there }, 2, out, 5));
+		CHECK(same(read(&to, N), (float[]){ 2, 0, 6, 8, 10, 12 }, N));
+		CHECK(same(read(&out[3], N), (float[]){ 2, 0, 6, 8, 10, 12 }, N));
+	} while (status && ++failed < 100);
+	CHECK(failed > 8 && failed < 100);
+	three_close(m);
+	free_device(&there);
+	free_device(&to);
+}
+
+/* Generic code computes results, because a guard fails, or because sizes fit no specialization. */
+static void
+test_generic(void *stream)
+{
+	found *m = found_open(&(found_options){ .device_index = device, .stream = stream }, NULL, 0);
+	found *cpu = found_open(&(found_options){ .device = "cpu" }, NULL, 0);
+	int64_t turned[] = { 3, 2 };
+	float x[2 * N] = { 0 };
+
+	for (int i = 0; i < 2 * N; i++) {
+		int64_t *shape = i % 2 ? turned : sizes;
+		DLTensor host = tensor(x, 2, 32, 2, shape), there = on_device(x, N), to = on_device(x, 2 * N);
+		DLTensor out[3] = { to, to, { .data = NULL } }, want[3] = { { .data = NULL } };
+
+		there.shape = out[0].shape = out[1].shape = shape;
+		out[1].data = (float *)to.data + N;
+		CHECK(!found_call(cpu, "found", (DLTensor *[]){ &host, &host }, 2, want, 3));
+		CHECK(!found_call(m, "found", (DLTensor *[]){ &there, &there }, 2, out, 3));
+		CHECK(near_n(&out[0], want[0].data, N) && near_n(&out[1], want[1].data, N));
+		CHECK(out[2].shape[0] == want[2].shape[0]);
+		x[i / 2] = (float)i + 1;
+		free_device(&there);
+		free_device(&to);
+	}
+	found_close(m);
+	found_close(cpu);
+}
+
 /* A result is used as an argument, is taken by the caller, and outlives the instance. */
 static void
 test_results(void *stream)
 {
 	sums *m = sums_open(&(sums_options){ .device_index = device, .stream = stream }, NULL, 0);
 	const float x[] = { 1, 2, 3, 4, 5, 6 };
-	DLTensor there = on_device(x, N), next;
+	DLTensor host = tensor((void *)x, 2, 32, 2, sizes), there = on_device(x, N), next;
 	DLTensor out[2] = { { .data = NULL }, { .data = NULL } };
-	DLManagedTensor *taken;
+	DLManagedTensor *taken, *other;
 	const char *key;
 
 	CHECK(!sums_call(m, "sums", (DLTensor *[]){ &there, &there }, 2, NULL, 0));
@@ -162,6 +275,15 @@ test_results(void *stream)
 	clear();
 	CHECK((taken = sums_result_take(m, 0)) && copies() == 0 && counts[ACROSS] == 0);
 	CHECK(!sums_result_take(m, 0));
+	sums_close(m);
+	/* The results are on the device although the arguments are not. */
+	m = sums_open(&(sums_options){ .device_index = device, .stream = stream, .device_results = 1 }, NULL, 0);
+	clear();
+	CHECK(!sums_call(m, "sums", (DLTensor *[]){ &host, &host }, 2, NULL, 0));
+	CHECK((other = sums_result_take(m, 0)) && other->dl_tensor.device.device_type == kDLCUDA);
+	CHECK(copies() == 2 && counts[DOWN] == 0 && counts[ACROSS] == 0);
+	CHECK(near(&other->dl_tensor, (float[]){ 0.0159f, 0.1173f, 0.8668f, 0.0159f, 0.1173f, 0.8668f }));
+	other->deleter(other);
 	sums_close(m);
 	CHECK(near(&taken->dl_tensor, (float[]){ 0.0469f, 0.1412f, 0.8119f, 0.0469f, 0.1412f, 0.8119f }));
 	taken->deleter(taken);
@@ -294,6 +416,9 @@ main(void)
 		device = turn % 2;
 		context = contexts[device];
 		test_places(stream);
+		test_memory(stream);
+		test_faults(stream);
+		test_generic(stream);
 		test_results(stream);
 		test_kept(stream);
 		test_overlap(stream);

@@ -75,14 +75,22 @@ grid_pin(const void *at, size_t n)
 	pinned.n = n;
 }
 
+static int calls, failing;
+
+/* Lets the n-th call from now on fail.  0: none.  Called by test programs. */
+void
+grid_fail(int n)
+{
+	failing = n ? calls + n : 0;
+}
+
 /* Must this call fail? */
 static int
 fails(void)
 {
-	static int calls;
 	const char *at = getenv("KILN_GRID_FAIL");
 
-	return ++calls == (at ? atoi(at) : 0);
+	return ++calls == (at ? atoi(at) : failing);
 }
 
 static int

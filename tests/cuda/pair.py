@@ -5,5 +5,17 @@ def forward(x: Tensor, y: Tensor) -> Tensor:
     y.index_copy_(0, torch.tensor([1]), z[0:1])
     return torch.matmul(z, y.transpose(0, 1))
 
+# A result that is returned twice, a view of one, and one that depends on both.
+def three(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor, List[int], List[Tensor]]:
+    a = torch.relu(x + y)
+    b = torch.matmul(a, y.transpose(0, 1))
+    return a, b.reshape(4), [1, 2], [a, torch.softmax(b, 0)]
+
+# A guard fails where x has another number of elements that are not 0.
+def found(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    a = x * y
+    i = torch.nonzero(x)
+    return a, a + i.size(0), i
+
 def sums(x: Tensor, y: Tensor) -> Tuple[Tensor, int]:
     return torch.softmax(x + y, 1), 3

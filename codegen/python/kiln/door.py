@@ -38,7 +38,8 @@ class _Options(c.Structure):
     _fields_ = [("threads", c.c_int), ("parallel", c.c_void_p), ("pool", c.c_void_p), ("print", _SAY), ("warn", _SAY),
                 ("arg", c.c_void_p), ("seed", c.c_uint64), ("seeded", c.c_int), ("device", c.c_char_p),
                 ("weights_file", c.c_char_p), ("weights", c.c_void_p), ("weights_bytes", c.c_size_t),
-                ("strict", c.c_int), ("device_index", c.c_int), ("stream", c.c_void_p)]
+                ("strict", c.c_int), ("device_index", c.c_int), ("stream", c.c_void_p),
+                ("device_results", c.c_int)]
 
 
 # Result and arguments of each function, by name. Functions in _SHORT run without releasing the GIL.
