@@ -30,6 +30,8 @@ typedef struct RtCuda {
 	int      index, device, capability;
 	bool     foreign;                /* whether the stream is the caller's */
 	bool     sent, busy;    /* whether bytes were sent, and whether anything was enqueued, since the last wait */
+	bool     doubt;                  /* whether a launch since the last wait may have set the int at `wrong` */
+	int      found;                  /* value of that int at the last wait; 0 once the program has asked for it */
 	bool     lazy;                   /* whether results stay on the device until the caller asks for them */
 	void   **function;               /* handles of the functions, by kernel */
 	/* device addresses of the constants, and of an int that launches set; the int is 0 between launches */
@@ -71,7 +73,7 @@ int  rt_cuda_fetch(RtCx *, RtCopy *);                    /* copies newer bytes t
 void rt_cuda_newer(RtCopy *, int64_t from, int64_t to);  /* marks bytes [from, to) as newer on the device */
 /* Copies those of these bytes that are newer on the device to the host, and waits for them. */
 int  rt_cuda_fetch_bytes(RtCx *, const char *host, int64_t bytes);
-/* Waits for the stream. */
+/* Waits for the stream. Reads whether an index was out of range, if launches have checked indices. */
 int  rt_cuda_wait(RtCx *);
 /* Adds a copy of these bytes, with its own device memory, to the table. Adds a reference to the storage, which may be
  * null. Returns null if an error was raised. */

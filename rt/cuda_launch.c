@@ -39,22 +39,21 @@ take_args(RtCudaFrame *f, const RtCudaArg *args, int n, Words *w)
 	return RT_OK;
 }
 
-/* Sets *wrong to whether a kernel met an index out of range. Waits for the stream. */
-static int
-read_wrong(RtCx *cx, int *wrong)
+bool
+rt_cuda_index_failed(RtCudaFrame *f)
 {
-	const RtCuda *c = cx->cuda;
-	static const int none;
+	RtCuda *c = f->cx->cuda;
+	bool failed;
 
-	RT_CUDA_TRY(cx, c, cuMemcpyDtoHAsync_v2(wrong, c->wrong, sizeof *wrong, c->stream), "copy to the host");
-	RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
-	if (*wrong)
-		RT_CUDA_TRY(cx, c, cuMemcpyHtoDAsync_v2(c->wrong, &none, sizeof none, c->stream), "copy to the device");
-	return RT_OK;
+	if (c->doubt && rt_cuda_wait(f->cx))
+		return true;
+	failed = c->found;
+	c->found = 0;
+	return failed || f->cx->status;
 }
 
 static int
-launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
+launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args)
 {
 	RtCx *cx = f->cx;
 	RtCuda *c = cx->cuda;
@@ -80,19 +79,24 @@ launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
 		return rt_cuda_failed(cx, c, code, doing);
 	}
 	c->busy = true;
+	c->doubt |= l->checks;
 	for (int i = 0; i < l->nargs; i++)
 		if (args[i].m >= 0 && args[i].use != RT_CUDA_READ)
 			rt_cuda_newer(f->mirror[args[i].m].copy, args[i].from, args[i].to);
-	return wrong ? read_wrong(cx, wrong) : RT_OK;
+	return RT_OK;
 }
 
 int
-rt_cuda_launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, int *wrong)
+rt_cuda_launch(RtCudaFrame *f, const RtCudaLaunch *l, const RtCudaArg *args, bool *wrong)
 {
 	if (f->cx->status)
 		return f->cx->status;
-	if (!launch(f, l, args, wrong))
-		return RT_OK;
+	if (!launch(f, l, args)) {
+		if (wrong)
+			*wrong = rt_cuda_index_failed(f);
+		if (!f->cx->status)
+			return RT_OK;
+	}
 	rt_visit(f->cx, f->code, l->line);
 	return RT_ERROR;
 }

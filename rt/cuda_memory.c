@@ -131,9 +131,15 @@ int
 rt_cuda_wait(RtCx *cx)
 {
 	RtCuda *c = cx->cuda;
+	static const int none;
 
+	if (c->doubt)
+		RT_CUDA_TRY(cx, c, cuMemcpyDtoHAsync_v2(&c->found, c->wrong, sizeof c->found, c->stream),
+			    "copy to the host");
 	RT_CUDA_TRY(cx, c, cuStreamSynchronize(c->stream), "wait for it");
-	c->sent = c->busy = false;
+	if (c->doubt && c->found)
+		RT_CUDA_TRY(cx, c, cuMemcpyHtoDAsync_v2(c->wrong, &none, sizeof none, c->stream), "copy to the device");
+	c->sent = c->busy = c->doubt = false;
 	return RT_OK;
 }
 
@@ -522,11 +528,14 @@ rt_cuda_finish(RtCudaFrame *f, bool all)
 	return end_fetch(f->cx, wait);
 }
 
-/* Fetches newer bytes of all copies after an error, so that what was written before it stays written. Ignores errors of
- * the driver. */
+/* Fetches newer bytes of all copies after an error, so that what was written before it stays written. Resets the flag
+ * of indices out of range. Ignores errors of the driver. */
 static void
 save_table(RtCuda *c)
 {
+	static const int none;
+
+	c->cuMemcpyHtoDAsync_v2(c->wrong, &none, sizeof none, c->stream);
 	for (int i = 0; i < c->ncopy; i++) {
 		RtCopy *m = c->copy[i];
 
@@ -539,6 +548,8 @@ save_table(RtCuda *c)
 		m->there = false;
 	}
 	c->cuStreamSynchronize(c->stream);
+	c->doubt = false;
+	c->found = 0;
 }
 
 void

@@ -594,8 +594,8 @@ typedef struct RtCudaArg {
 	int64_t  from, to;               /* range of bytes that may be written */
 } RtCudaArg;
 typedef struct RtCudaPart { int m; char *host; int64_t at; } RtCudaPart;    /* A part of a buffer, as in RtCudaArg. */
-/* x, y, z: numbers of blocks */
-typedef struct RtCudaLaunch { int kernel, nargs; uint32_t line; int64_t x, y, z; } RtCudaLaunch;
+/* checks: whether the kernel checks indices; x, y, z: numbers of blocks */
+typedef struct RtCudaLaunch { int kernel, nargs; uint32_t line; bool checks; int64_t x, y, z; } RtCudaLaunch;
 
 /* Makes cx->cuda: driver, device, module, constants. On failure it raises an error if the device was named; otherwise
  * it warns. */
@@ -606,8 +606,11 @@ int   rt_cuda_begin(RtCudaFrame *, char *arena, int64_t bytes);
  * the device, its results stay there (RtCuda.lazy). */
 int   rt_cuda_finish(RtCudaFrame *, bool all);
 void  rt_cuda_end(RtCudaFrame *);
-/* Launches a kernel. *wrong is set if an index is out of range. It is null for kernels that check no index. */
-int   rt_cuda_launch(RtCudaFrame *, const RtCudaLaunch *, const RtCudaArg *, int *wrong);
+/* Launches a kernel. If `wrong` is not null, waits for it and sets *wrong to whether an index is out of range. */
+int   rt_cuda_launch(RtCudaFrame *, const RtCudaLaunch *, const RtCudaArg *, bool *wrong);
+/* Whether an index was out of range in a launch since the last call of this function, or an error was raised. Waits for
+ * the stream if it was not waited for since that launch. */
+bool  rt_cuda_index_failed(RtCudaFrame *);
 int   rt_cuda_move(RtCudaFrame *, RtCudaPart to, RtCudaPart from, int64_t bytes);
 /* Returns host, the first byte of buffer i, once the host's bytes are up to date. An error is raised in cx. */
 char *rt_cuda_home(RtCudaFrame *, int i, char *host);

@@ -19,6 +19,7 @@ write_assign(Writer *w, const Value *v, const char *expression)
 void
 write_new_box(Writer *w, const Buffer *b, const RtTensor *t)
 {
+	trust_allocated(w, b);
 	out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name,
 		 t->ndim, c_geometry(w, t));
 	write_unless(w, "cx->status");
@@ -39,34 +40,6 @@ write_boxes(Writer *w, const Node *n, int step)
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
-
-/* Whether the step only moves references and reads no elements of tensors. */
-static bool
-moves_references(const Node *n)
-{
-	static const Symbol movers[] = { prim_TupleUnpack, prim_ListUnpack, prim_TupleIndex, prim_TupleSlice,
-		prim_isinstance, prim_DictConstruct, prim_GetAttr, prim_SetAttr, prim_unchecked_cast,
-		prim_unchecked_unwrap_optional, prim_CreateObject };
-
-	for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
-		if (node_is(n, movers[i]))
-			return true;
-	return false;
-}
-
-/* Whether a step of the runtime reads and writes no tensors but its operands, and the buffers of all operands are
- * known. */
-static bool
-is_confined(Writer *w, const Node *n)
-{
-	if (!n->op || n->op->form == OP_BODY || node_has_effect(n))
-		return false;
-	for (int i = 0; i < n->nin; i++)
-		if (!plan_buffer(w->plan, n->in[i]) && !node_is(n->in[i]->node, prim_Constant) &&
-		    type_holds_tensors(n->in[i]->type))
-			return false;
-	return true;
-}
 
 /* Writes C before a step of the runtime that copies from the GPU what the step may read and the host does not have. */
 static void

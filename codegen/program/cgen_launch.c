@@ -190,6 +190,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->arena, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
+	write_trust(w, n, 0);
 	if (w->plan->bare)
 		write_bare_launch(w, call);
 	else
@@ -285,13 +286,16 @@ write_cuda_tensor(Writer *w, const Node *n, const KernelArg *arg, bool written)
 static void
 write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 {
+	const bool waits = write_trust_launch(w, call);
+
 	out_line(&w->out, "{");
 	w->out.indent++;
-	if (call->checked)
-		out_line(&w->out, "int wrong = 0;");
-	out_line(&w->out, "%sconst RtCudaLaunch launch = { %d, %d, %u, %s, %s, %s };   /* %s */",
-		 w->plan->dynamic ? "" : "static ", call->kernel, call->args.n, place_row(w), call->grid_text[0],
-		 call->grid_text[1], call->grid_text[2], w->emit->cuda_kernels.at[call->kernel]);
+	if (waits)
+		out_line(&w->out, "bool wrong = false;");
+	out_line(&w->out, "%sconst RtCudaLaunch launch = { %d, %d, %u, %s, %s, %s, %s };   /* %s */",
+		 w->plan->dynamic ? "" : "static ", call->kernel, call->args.n, place_row(w),
+		 call->checked ? "true" : "false", call->grid_text[0], call->grid_text[1], call->grid_text[2],
+		 w->emit->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
 	for (int i = 0; i < call->args.n; i++) {
 		const KernelArg *arg = &call->args.at[i];
@@ -302,12 +306,13 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 			out_line(&w->out, "\t{ -1, 0, 0, rt_number(%s), RT_CUDA_READ, 0, 0 },", c_slot(w, arg->value));
 	}
 	out_line(&w->out, "};");
-	write_unless(w, arena_printf(w->arena, "rt_cuda_launch(&c, &launch, p, %s)", call->checked ? "&wrong" : "0"));
-	if (call->checked)
+	write_unless(w, arena_printf(w->arena, "rt_cuda_launch(&c, &launch, p, %s)", waits ? "&wrong" : "0"));
+	if (waits)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->plan->kernels++;
+	w->plan->launches++;
 }
 
 /* Writes code that gives a tensor its own memory before a kernel updates it, if it still shares the memory of the
@@ -355,10 +360,10 @@ write_cuda_kernels(Writer *w, const Node *n)
 	write_boxes(w, group ? group : n, w->plan->step[n->id]);
 	write_unshare(w, n);
 	for (int i = 0; i < ncall; i++) {
-		write_cuda_launch(w, n, &calls[i]);
+		if (!trust_covers(w, &calls[i]))
+			write_cuda_launch(w, n, &calls[i]);
 		emit_gpu_launch(w->emit, w->plan, &calls[i]);
 	}
-	w->plan->launches += ncall;
 	return true;
 }
 

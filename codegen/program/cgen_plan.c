@@ -153,6 +153,7 @@ write_bailout(Writer *w, const Node *n)
 		open_type_guard(w, n);
 	if (w->plan->gpu)
 		write_unless(w, "rt_cuda_finish(&c, true)");
+	write_trust_guard(w);
 	count = write_shared(w, n, boxed);
 	guard = add_guard(w, n, boxed, wanted_text(w, n, value));
 	for (int i = 0; i < count; i++)
@@ -289,6 +290,7 @@ static void
 write_if(Writer *w, const Node *n)
 {
 	write_boxes(w, n, w->plan->step[n->id]);
+	trust_branches(w, 1);
 	out_open(&w->out, "if (%s)", c_truth(w, n->in[0]));
 	write_block(w, n->sub[0]);
 	write_moves(w, n->out, n->sub[0]->ret->in, n->nout);
@@ -297,6 +299,7 @@ write_if(Writer *w, const Node *n)
 	write_block(w, n->sub[1]);
 	write_moves(w, n->out, n->sub[1]->ret->in, n->nout);
 	out_close(&w->out);
+	trust_branches(w, -1);
 }
 
 static const char *
@@ -323,6 +326,7 @@ write_loop(Writer *w, const Node *n)
 	}
 	write_moves(w, body->param->out + 1, n->in + 2, n->nout);
 	out_line(&w->out, "bool go_%d = %s;", id, c_truth(w, n->in[1]));
+	trust_loop(w, 1);
 	out_open(&w->out, "for (int64_t i_%d = 0, n_%d = %s; go_%d && i_%d < n_%d; i_%d++)", id, id,
 		 trip_count(w, n->in[0]), id, id, id, id);
 	write_assign(w, body->param->out[0], arena_printf(w->arena, "rt_int(i_%d)", id));
@@ -330,6 +334,7 @@ write_loop(Writer *w, const Node *n)
 	out_line(&w->out, "go_%d = %s;", id, c_truth(w, body->ret->in[0]));
 	write_moves(w, body->param->out + 1, body->ret->in + 1, n->nout);
 	out_close(&w->out);
+	trust_loop(w, -1);
 	write_moves(w, n->out, body->param->out + 1, n->nout);
 }
 
@@ -539,6 +544,7 @@ write_rest(Writer *w, Out *o)
 		buf_printf(&b, "%s, ", c_box(w, ret->in[i], true));
 	if (p->gpu)
 		write_unless(w, arena_printf(w->arena, "rt_cuda_finish(&c, %s)", w->all_returned ? "true" : "false"));
+	write_trust_now(w);
 	write_tables(w, o);
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
@@ -547,6 +553,12 @@ write_rest(Writer *w, Out *o)
 	if (w->may_fail)
 		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
 			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
+	if (trust_restarts(w)) {
+		out_line(o, "again:\n%s\trt_values_drop(v, NV);", end);
+		o->indent++;
+		write_return_apart(o, true, arena_printf(w->arena, "rt_resume(cx, %s, 0, reg)", w->code));
+		o->indent--;
+	}
 	buf_free(&b);
 	buf_free(&w->out.text);
 }
@@ -578,7 +590,8 @@ const char *
 emit_plan(Emit *e, Plan *p, int index, const char *code)
 {
 	const char *name = emit_name(e, p->fn, index, p->gpu ? "cuda" : "spec");
-	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 },
+		     .trust = trust_new(p) };
 	Out *o = &e->plans;
 
 	if (!e->library || !write_direct(&w, name))
@@ -601,7 +614,8 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 char *
 plan_text(Emit *e, Plan *p, const char *code)
 {
-	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Writer w = { .emit = e, .plan = p, .arena = e->cx->arena, .code = code, .out = { .indent = 1 },
+		     .trust = trust_new(p) };
 	Out rest = { 0 }, all = { 0 }, frame = { 0 };
 
 	p->kernels = p->calls.n = p->guards = p->launches = p->host.n = 0;

@@ -256,6 +256,8 @@ write_call_row(Writer *w, const Node *n, const char *how, const bool *keep)
 	w->remark = NULL;
 	buf_printf(&r->step, "\t\t{ %s, .line = %u, .in = %d, .nin = %d, .nout = %d },\n", how, place_row(w), in, nin,
 		   n->nout);
+	if (!node_makes_parts(n))
+		write_trust(w, n, w->tables.nmade_now);
 	write_run(w);
 	write_results(w, n);
 }

@@ -1,10 +1,11 @@
-/* codegen/program/writer.h - the text of a specialized function in progress; private to its six files
+/* codegen/program/writer.h - the text of a specialized function in progress; private to its seven files
  *
  *    cgen_plan.c    the function: guards, control flow, beginning and end
  *    cgen_launch.c  steps that run a kernel
  *    cgen_call.c    steps that call the runtime
  *    cgen_step.c    tables of these calls and of guards
  *    cgen_box.c     expressions in steps: addresses, boxes, lines of the model
+ *    trust.c        checks of indices on the GPU: when a call starts again in generic code
  *    direct.c       a sequence of kernels as a function of addresses, without frame and boxes */
 #ifndef CODEGEN_WRITER_H
 #define CODEGEN_WRITER_H
@@ -37,6 +38,7 @@ typedef struct Writer {
 	bool  packed; /* whether the constant in progress may stay packed, because the call reads packed weights */
 	bool  all_returned;      /* for the GPU: whether a result of the function may contain any tensor */
 	bool  may_fail;          /* whether the function has a jump to its label `failed` */
+	struct Trust *trust;     /* for the GPU: indices that launches have checked; otherwise null */
 	bool  direct;            /* whether the function only runs kernels, on in[] and out[] (direct.c) */
 } Writer;
 
@@ -86,6 +88,29 @@ void write_boxes(Writer *, const Node *, int step);
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
 bool write_kernel(Writer *, const Node *);             /* returns false if the node has no generated kernel */
+
+/* ---- trust.c: what steps read and write on the GPU -------------------------------------------------------------- */
+
+/* whether the step only moves references and reads no elements of tensors */
+bool moves_references(const Node *);
+/* Whether a step of the runtime reads and writes no tensors but its operands, and the buffers of all operands are
+ * known. */
+bool is_confined(Writer *, const Node *);
+struct Trust *trust_new(const Plan *);
+void trust_allocated(Writer *, const Buffer *);        /* notes that the function itself allocates the buffer's box */
+/* Writes C before a step on the host: if an index was out of range, the call starts again in generic code. `nmade` is
+ * the number of operands of the step that were made. Notes what the step writes. */
+void write_trust(Writer *, const Node *, int nmade);
+void write_trust_now(Writer *);                        /* writes the same for everything that was launched so far */
+void write_trust_guard(Writer *);                      /* writes the same in a branch that leaves the function */
+/* Prepares a launch. Returns whether the function waits for it, because generic code could not start again after it. */
+bool write_trust_launch(Writer *, const CudaCall *);
+/* Whether an earlier launch has checked the same indices, so that this one is not needed. */
+bool trust_covers(Writer *, const CudaCall *);
+/* Begins (by 1) or ends (by -1) the branches of an If, or the body of a loop. */
+void trust_branches(Writer *, int by);
+void trust_loop(Writer *, int by);
+bool trust_restarts(const Writer *);                   /* whether the function has a jump to its label `again` */
 
 /* ---- cgen_step.c --------------------------------------------------------------------------------------------- */
 

@@ -150,6 +150,24 @@ class Dynamic(Programs):
         self.assertEqual(*[(r.returncode, r.stderr.split("grid:")[0]) for r in said])
 
 
+class Indices(Programs):
+    """Indices out of range, before and after a step on the host, a write to an argument, and in a loop."""
+
+    def test_errors(self):
+        out = f"{OUT}/indices"
+        env = {**os.environ, "LD_LIBRARY_PATH": f"{OUT}/toolkit", "KILN_GRID_SM": "86"}
+        shutil.copy(f"{HERE}/nets/indices.py", out + ".py")
+        for turn, (i, j, at, n) in enumerate([(1, 3, 2, 2), (6, 3, 2, 2), (1, 6, 2, 2), (1, 3, 4, 2), (1, 3, 2, 5), (6, 6, 4, 5), (1, 6, -1, 0)]):
+            npz.write(out + ".npz", {"w": array("float32[6x3]", 0), "i": ("<i8", [2], [0, i]), "j": ("<i8", [2], [2, j]),
+                                     "at": ("<i8", [2], [1, at]), "cache": array("float32[4x3]", 1), "n": ("<i8", [1], [n])})
+            if not turn:
+                self.build(out + ".py", "indices", out)
+            runs = [subprocess.run([out, "-i", out + ".npz", "--device", d], capture_output=True, text=True, env=env)
+                    for d in ("cpu", "cuda")]
+            self.assertEqual(*[(r.returncode, r.stdout, r.stderr) for r in runs])
+            self.assertEqual(runs[0].returncode, int((i, j, at, n) != (1, 3, 2, 2)), runs[0].stderr)
+
+
 class Faults(Programs):
     """Driver calls that fail, spread over all calls of each network."""
 

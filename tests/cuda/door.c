@@ -7,6 +7,7 @@
 #include "many.h"
 #include "found.h"
 #include "pair.h"
+#include "pick.h"
 #include "sums.h"
 #include "three.h"
 #include "../door/check.h"
@@ -379,6 +380,33 @@ test_errors(void *stream)
 	free_device(&there);
 }
 
+/* Indices are checked without a wait for each check. A call after one with an index out of range is right. */
+static void
+test_indices(void *stream)
+{
+	pick *m = pick_open(&(pick_options){ .device_index = device, .stream = stream }, NULL, 0);
+	const float x[] = { 1, 2, 3, 4, 5, 6 };
+	const int64_t wrong[] = { 0, 1, 5, 0 };
+	int64_t one[] = { 1 };
+
+	for (int i = 0; i < 4; i++) {
+		DLTensor table = tensor((void *)x, 2, 32, 2, sizes), at = tensor((void *)&wrong[i], 0, 64, 1, one);
+		DLTensor there = on_device(x, N), out = { .data = NULL };
+		int status;
+
+		clear();
+		status = pick_call(m, "pick", (DLTensor *[]){ i < 2 ? &table : &there, &at }, 2, &out, 1);
+		grid_counts(counts);
+		if (wrong[i]) {
+			CHECK(status == pick_RAISED && strstr(pick_error(m), "index out of range in self"));
+		} else {
+			CHECK(!status && counts[WAITS] == 1 && same(read(&out, 3), (float[]){ 6, 9, 12 }, 3));
+		}
+		free_device(&there);
+	}
+	pick_close(m);
+}
+
 /* Pinned memory of an argument may change as soon as the call has returned. */
 static void
 test_pinned(void *stream)
@@ -423,6 +451,7 @@ main(void)
 		test_kept(stream);
 		test_overlap(stream);
 		test_errors(stream);
+		test_indices(stream);
 		test_pinned(stream);
 		CHECK(!cuCtxGetCurrent(&now) && now == contexts[0]);
 	}

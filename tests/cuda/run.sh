@@ -111,11 +111,12 @@ library() {
 }
 library many tests/door/many.pt forward,keep,write,refuse --input 'x=float32[2x3]'
 library pair tests/cuda/pair.py forward --input 'x=float32[2x3]' --input 'y=float32[2x3]'
+library pick tests/cuda/pair.py pick --input 'x=float32[2x3]' --input 'y=int64[1]'
 library three tests/cuda/pair.py three --input 'x=float32[2x3]' --input 'y=float32[2x3]'
 library found tests/cuda/pair.py found --input 'x=float32[2x3]' --input 'y=float32[2x3]'
 library sums tests/cuda/pair.py sums --input 'x=float32[2x3]' --input 'y=float32[2x3]'
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-function $CFLAGS -I "$out" tests/cuda/door.c "$out/libmany.so" \
-	"$out/libpair.so" "$out/libsums.so" "$out/libthree.so" "$out/libfound.so" -Wl,-rpath,"$out" -ldl -o "$out/door" >"$out/log" 2>&1 &&
+	"$out/libpair.so" "$out/libsums.so" "$out/libpick.so" "$out/libthree.so" "$out/libfound.so" -Wl,-rpath,"$out" -ldl -o "$out/door" >"$out/log" 2>&1 &&
 	LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 KILN_GRID_DEVICES=2 KILN_GRID_SAY=1 "$out/door" >"$out/log" 2>&1 &&
 	grep -q " 0 blocks left" "$out/log" || complain "door: $(cat "$out/log")"
 
