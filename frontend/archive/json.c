@@ -369,6 +369,8 @@ read_module(Legacy *l, const cJSON *module, const char *path, int depth)
 
 	if (depth > NESTED_MAX)
 		bad(l, "nests modules too deep at", path);
+	if (unit_is_builtin_class(path))
+		bad(l, "has a module with the name of a C++ class:", path);
 	if (k.info->defined)
 		bad(l, "has two modules named", path);
 	k.info->defined = k.info->module = true;

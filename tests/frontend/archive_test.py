@@ -183,10 +183,10 @@ def real(x): return b"G" + struct.pack(">d", x)
 def typed(kind, *parts): return glob("torch.jit._pickle", "build_" + kind) + b"(" + lst(*parts) + b"tR"
 def table(n): return typed("tensor_from_id").replace(b"](e", byte(n))
 def dct(*parts): return b"}(" + b"".join(parts) + b"u"
-def legacy(attributes, proto="3", body=None):
+def legacy(attributes, proto="3", name="M"):
     tensor = {"dims": ["2"], "strides": ["1"], "offset": "0", "dataType": "FLOAT", "data": {"key": "tensors/0"}}
     model = {"protoVersion": proto, "tensors": [tensor], "mainModule": {
-        "name": "M", "parameters": [], "submodules": [], "torchscriptArena": {"key": "code/M.py"},
+        "name": name, "parameters": [], "submodules": [], "torchscriptArena": {"key": "code/M.py"},
         "attributes": [{"name": "a%d" % i, "type": t, "id": str(i)} for i, (t, _) in enumerate(attributes)]}}
     values = b"".join(v for _, v in attributes)
     return archive({"version": b"1\n", "model.json": json.dumps(model), "tensors/0": FLOATS[:8],
@@ -234,6 +234,10 @@ class Legacy(Test):
         self.attribute("Optional[List[bool]]", typed("boollist", byte(1)), "bool[True]")
         self.attribute("List[Optional[int]]", lst(byte(-1), b"N"), "Optional[int][-1, None]")
         self.attribute("Dict[str, Optional[float]]", dct(text("k"), b"N", text("l"), byte(1)), "{'k': None, 'l': 1.}")
+    def test_packed(self):
+        """A module with the name of a C++ class, but without the slots of its objects."""
+        name = "torch.classes.quantized.LinearPackedParamsBase"
+        self.says(legacy([], name=name), "model.json: has a module with the name of a C++ class: '__torch__.%s'" % name)
     def test_shared(self):
         self.is_read(legacy([("List[bool]", typed("boollist", TRUE) + b"q\x07"), ("List[bool]", b"h\x07")]),
                      "__torch__.M(bool[True], bool[True])")
