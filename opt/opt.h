@@ -59,7 +59,7 @@ bool     pattern_equal(const Pattern *, const Pattern *);
 bool     patterns_equal(const Pattern *, const Pattern *, int n);
 /* Are they equal except for strides and requires_grad? */
 bool     patterns_are_alike(const Pattern *, const Pattern *, int n);
-/* Merges signatures of n arguments each to what they have in common.  Sizes that differ become symbols. */
+/* Merges one or more signatures of n arguments each to what they have in common.  Sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
 /* Returns the merged pattern with 1 or 0 for those symbols whose size is 1 or 0 in the signature `one`.  Null if this
  * is true of no symbol or of all symbols. */
@@ -85,7 +85,7 @@ typedef struct State {             /* attributes that a prepared graph reads */
 	Vec(StateSlot) at;
 	Map index;                 /* index in `at` + 1, by path */
 } State;
-State   *state_of(Graph *, bool has_self);
+State   *state_of(Graph *, bool has_self);                  /* has_self: whether the first input is the instance */
 /* Index of the attribute that a prim::GetAttr reads.  -1 if it is none of these. */
 int      state_index(const State *, const Node *);
 Pattern *state_patterns(const State *, IValue self);        /* patterns of the attributes' current values */
@@ -355,7 +355,7 @@ typedef struct Way {
 	bool cut;                  /* whether there were more turns than recorded */
 } Way;
 /* From now on records runs of unchanged code (code_lower_unchanged) in this context. */
-void way_watch(Way *w, Cx *, RtCx *);
+void way_watch(Way *w, Cx *, RtCx *);        /* Nothing else may watch the context. */
 
 /* methods.c: reduces the method, and the methods of other modules that it calls, to the path.  Returns the reduced
  * method under this name, for module_save.  kept: names of functions, methods and classes whose calls stay.  A class
@@ -533,7 +533,7 @@ const RtTensor *reweigh_constant(const Reweigh *, const Value *);
 double reweigh_element(const RtTensor *vector, int64_t i, double absent);
 bool   reweigh_store(RtTensor *, int64_t i, double x); /* Stores x rounded to the dtype.  Is the stored value finite? */
 /* Multiplies the node's weights by scale and adds shift to its bias, for each of n channels.  The node's result
- * replaces that of `by`. */
+ * replaces that of `by`, which must be its only reader. */
 bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);
 
 /* ---- torchform.c ------------------------------------------------------------------------------------------ */

@@ -50,6 +50,7 @@ active_passes(Cx *cx, const Node *n, int i)
 	Function *f;
 	int at = 0;
 
+	RT_ASSERT(i >= 0 && i < n->nin);
 	if ((n->op && op_is_flat(n->op)) || is_detached(n))
 		return false;
 	if (!s || i >= s->nargs || !(f = op_gradient(cx, n->op)))
@@ -305,6 +306,7 @@ active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
 	Walk w = { .cx = cx, .active = a, .useful = new(memory, bool, g->nvalue),
 		   .outside = new(memory, bool, g->nvalue) };
 
+	RT_ASSERT(d->call || g->top->ret->nin > (d->loss ? 1 : 0));
 	for (int i = 0; i < d->inputs.n && !d->call; i++)
 		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);
 	if (d->call && d->call->nin)

@@ -38,6 +38,7 @@ back_emit_row(Graph *g, const char *id, Range at, int n, Value *const *in)
 
 	if (!op)
 		BUG("autodiff: there is no operator %s", id);
+	RT_ASSERT(n == op_schema(g->cx, op)->nargs);
 	node = emit_schema_node(g, op, at, in, n);
 	return node->nout ? node->out[0] : NULL;
 }
@@ -66,6 +67,7 @@ back_at_end(Back *b)
 void
 back_at_front(Back *b)
 {
+	RT_ASSERT(b->front->block == b->to);
 	graph_set_insert_before(b->diff->graph, b->front);
 }
 
@@ -378,6 +380,7 @@ back_beside(Back *b, Value *list)
 	Auto *a = b->diff;
 	Value **have;
 
+	RT_ASSERT(list->type->kind == TYPE_LIST);
 	while (b->up && !back_is_in(b->from, list) && !back_adjoint(b, list))
 		b = b->up;
 	have = back_slot(a, &b->adjoint, list);

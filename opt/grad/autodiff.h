@@ -85,14 +85,14 @@ void reverse_part(Back *b, Node *n);
 void reverse_concat(Back *b, Node *n);
 bool back_is_strange(Back *b, const Node *n);
 bool back_list_write(const Node *n);               /* is it a write to a list that can be differentiated? */
-void reverse_write(Back *b, Node *n);
+void reverse_write(Back *b, Node *n);              /* requires back_list_write */
 void check_lists(const Auto *a);                   /* fails if a list that changes may have a second name */
 
 /* ---- backflow.c: blocks, If and Loop ------------------------------------------------------------------------ */
 
 void reverse_block(Back *b);
 void reverse_if(Back *b, Node *n);
-void reverse_maybe(Back *b, Node *n);
+void reverse_maybe(Back *b, Node *n);              /* requires back_has_gradient */
 void reverse_loop(Back *b, Node *n);
 
 /* ---- questions.c ------------------------------------------------------------------------------------------------ */

@@ -38,6 +38,7 @@ node_expand(Graph *g, Node *n, const Graph *body)
 {
 	Map values = { .arena = g->arena };
 
+	RT_ASSERT(graph_ninputs(body) == n->nin && body->top->ret->nin >= n->nout);
 	for (int i = 0; i < graph_ninputs(body); i++)
 		graph_set_cloned(&values, graph_inputs(body)[i], n->in[i]);
 	graph_set_insert_before(g, n);

@@ -113,6 +113,7 @@ reverse_maybe(Back *b, Node *n)
 	Back c[2];
 	Node *m;
 
+	RT_ASSERT(back_has_gradient(b, n));
 	back_at_end(b);
 	for (int i = 0; i < n->nout; i++) {
 		Value *got = back_adjoint(b, n->out[i]), *is;

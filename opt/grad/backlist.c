@@ -292,6 +292,7 @@ back_list_write(const Node *n)
 void
 reverse_write(Back *b, Node *n)
 {
+	RT_ASSERT(back_list_write(n));
 	if (back_is_active(b->diff, n->in[0]))
 		write_of(n)->back(b, n);
 }

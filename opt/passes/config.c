@@ -211,6 +211,7 @@ config_stop(Cx *cx, const char *text)
 void
 config_until(Cx *cx, PassStage stage, const char *pass)
 {
+	RT_ASSERT(pass_stages(pass) & (int)stage);
 	pass_config(cx)->until = pass;
 	pass_config(cx)->until_stage = stage;
 }
@@ -224,6 +225,7 @@ config_time(Cx *cx)
 void
 config_level(Cx *cx, int level)
 {
+	RT_ASSERT(level >= 0 && level <= 3);
 	pass_config(cx)->level = level;
 }
 
@@ -312,6 +314,7 @@ pass_outside(Cx *cx, const char *name)
 	const struct Config *c = pass_config(cx);
 	const Option *log = find_pass_option(&c->dumps, name), *limit = find_pass_option(&c->limits, name);
 
+	RT_ASSERT(!pass_row(name));
 	return (Pass){ .cx = cx, .name = name, .limit = limit ? limit->n : -1, .log = log ? log->n : 0 };
 }
 

@@ -171,8 +171,10 @@ void
 prepare_peers(Cx *cx, Function *const *fn, int n)
 {
 	for (int i = 0; i < n; i++) {
-		Graph *g = prepare(cx, fn[i], rt_none());
+		Graph *g;
 
+		RT_ASSERT(!fn[i]->prepared);
+		g = prepare(cx, fn[i], rt_none());
 		vec_push(cx->arena, &pass_config(cx)->peers, g);
 		fn[i]->prepared = NULL;
 	}

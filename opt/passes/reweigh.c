@@ -24,6 +24,7 @@ reweigh_constant(const Reweigh *r, const Value *v)
 double
 reweigh_element(const RtTensor *t, int64_t i, double absent)
 {
+	RT_ASSERT(!t || (t->ndim == 1 && i >= 0 && i < t->dims[0]));
 	return t ? rt_load_f64(t->dtype, rt_data(t) + i * t->strides[t->ndim - 1] * rt_dtypes[t->dtype].bytes) : absent;
 }
 
@@ -96,6 +97,7 @@ reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 	o->weight_at = node_input_index(n, node_arg(n, weight));
 	o->bias_at = node_input_index(n, b);
 	o->rank = o->last ? 1 : o->w->ndim - 1;
+	RT_ASSERT(o->weight_at >= 0 && o->bias_at >= 0);
 	return !o->b || (o->b->dtype == o->w->dtype && o->b->ndim == 1 && o->b->dims[0] == o->n);
 }
 
@@ -116,6 +118,7 @@ reweigh_store(RtTensor *t, int64_t i, double x)
 {
 	const float f = (float)x;
 
+	RT_ASSERT((t->dtype == RT_f32 || t->dtype == RT_f64) && i >= 0 && i < rt_numel(t));
 	if (t->dtype == RT_f64)
 		((double *)rt_data(t))[i] = x;
 	else
@@ -172,6 +175,7 @@ reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const doubl
 	RtCx *rt = cx_rt(r->pass->cx);
 	RtTensor *w = NULL, *b = NULL;
 
+	RT_ASSERT(by->nout == 1 && reweigh_only_reader(o->node->out[0], by));
 	if (scale && all_are(scale, o->n, 1))
 		scale = NULL;
 	if (shift && all_are(shift, o->n, 0))

@@ -63,6 +63,7 @@ close_window(Transposed *v, int d, int64_t n)
 bool
 spec_phases(Transposed *v, const int64_t *x, const int64_t *y)
 {
+	RT_ASSERT(v->nd >= 1 && v->nd <= 3 && v->w->ndim == v->nd + 2);
 	v->in = v->w->dims[0] / v->groups;
 	v->c = v->w->dims[1];
 	for (int d = 0; d < 3; d++) {
@@ -168,6 +169,7 @@ spec_phase_channels(Spec *s, const Transposed *v, const RtTensor *of, Range at)
 	const int64_t n = v->groups * phases(v) * v->c;
 	IValue value = { .tag = RT_TENSOR };
 
+	RT_ASSERT(of->ndim == 1 && of->dims[0] == v->groups * v->c);
 	value.u.t = rt_tensor_new(&s->k->rt, RT_f32, 1, &n);
 	if (!value.u.t)
 		fail(s->cx, at, "out of memory");
@@ -184,6 +186,7 @@ spec_phases_joined(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 	int64_t size[9], order[9] = { 0 }, last[5] = { 0 }, first[5] = { 0, 1 + n };
 	Value *of[9] = { NULL }, *y;
 
+	RT_ASSERT(known_tensor(s->k, z)->ndim == v->n + 2);
 	for (int d = 0; d < n; d++) {
 		last[1 + d] = 2 + d;
 		first[2 + d] = 1 + d;

@@ -141,6 +141,7 @@ is_own(Scope *c, const Node *n, int i)
 		j.of[j.count++] = n->sub[0]->param->out[i + 1];
 		j.of[j.count++] = n->in[i + 2];
 	}
+	RT_ASSERT(j.count <= (int)(sizeof j.of / sizeof *j.of));
 	written = false;
 	for (int k = 0; k < j.count; k++)
 		written |= alias_has_writers(c->alias, j.of[k]);

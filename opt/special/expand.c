@@ -26,23 +26,27 @@ static const struct Expansion quantized[] = {
 	{ ROW_upsample_nearest3d_vec, ROW_prim_quantized_nearest3d_vec },
 };
 
+enum { EXPANDED_RESULTS = 4 };   /* largest number of results of an operator that is expanded */
+
 /* Are the tensor arguments floats, all of one dtype?  If `integers`, is the first one quantized per tensor instead? */
 static bool
 can_expand(Spec *s, const Node *m, bool integers)
 {
-	IValue *args, out[4];
+	const int nout = node_schema(m)->nrets;
+	IValue *args, out[EXPANDED_RESULTS];
 	int n;
 
+	RT_ASSERT(nout <= EXPANDED_RESULTS);
 	if (!(args = known_gather(s->k, m, &n)) || args[0].tag != RT_TENSOR)
 		return false;
 	if (integers)
 		return args[0].u.t->quant && !args[0].u.t->quant->scales &&
-		       known_run(s->k, m->op, args, out, m->nout, true);
+		       known_run(s->k, m->op, args, out, nout, true);
 	for (int i = 0; i < n; i++)
 		if (args[i].tag == RT_TENSOR && args[i].u.t->dtype != args[0].u.t->dtype)
 			return false;
 	return (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) &&
-	       known_run(s->k, m->op, args, out, m->nout, true);
+	       known_run(s->k, m->op, args, out, nout, true);
 }
 
 static const struct Expansion *
@@ -112,6 +116,7 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = body_aliases(s, c, n, g) };
 	const Node *outer = s->body;
 
+	RT_ASSERT(graph_ninputs(g) == m->nin && g->top->ret->nin >= n->nout);
 	s->body = outer ? outer : n;
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
 		spec_bind(s, &body, graph_inputs(g)[i], m->in[i]);

@@ -34,6 +34,7 @@ spec_lies_in_model(Spec *s, const Value *v, RtTensor *t)
 {
 	Known *k = known_at(s->k, v);
 
+	RT_ASSERT(k->is && k->v.tag == RT_TENSOR);
 	k->altered = !spec_lies_like(k->v.u.t, t);
 	k->model = k->altered && !rt_is_contiguous(t) ? t : NULL;
 }
@@ -43,6 +44,7 @@ spec_alter(Spec *s, const Value *v)
 {
 	Known *k = known_at(s->k, v);
 
+	RT_ASSERT(k->is && k->v.tag == RT_TENSOR);
 	k->altered = !rt_is_contiguous(k->v.u.t);
 	k->model = NULL;
 }

@@ -141,6 +141,7 @@ is_of(IValue v, const Type *t)
 void
 known_forget_mutable(KnownTable *k, const Type *t)
 {
+	RT_ASSERT(!t || t->kind == TYPE_LIST || t->kind == TYPE_DICT);
 	for (int i = 0; i < k->at.n; i++) {
 		const Known *at = &k->at.at[i];
 
@@ -190,6 +191,7 @@ known_meta(KnownTable *k, const Type *t)
 	const TensorInfo *i = t->tensor;
 	RtTensor *r;
 
+	RT_ASSERT(type_is_complete(t));
 	k->rt.meta = true;
 	r = rt_tensor_strided(&k->rt, (RtDtype)i->dtype, i->rank, i->dims, i->strides);
 	k->rt.meta = false;
@@ -276,6 +278,7 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 	const Schema *s = node_schema(m);
 	const Op *row = m->op && m->op->form == OP_ALSO ? op_by_id(k->cx, m->op->base) : m->op;
 
+	RT_ASSERT(i >= 0 && i < m->nin);
 	if (!row || !gives_tensors(s) || !takes_number(s, i))
 		return false;
 	if (row->form == OP_MAP ? refuses_some_ints(k, row, m, i) : !only_counts_by_kind(s, s->args[i].name))
@@ -389,6 +392,7 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	const int nargs = op_schema(k->cx, op)->nargs + op_schema(k->cx, op)->vararg;
 	int status;
 
+	RT_ASSERT(nout == op_schema(k->cx, op)->nrets || op_schema(k->cx, op)->varret);
 	if (op_body(k->cx, op)) /* the kernel of an operator with a body only stores the body's results */
 		return false;
 	for (int i = 0; i < nargs && !meta; i++)
@@ -414,6 +418,7 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 	KnownArgs args;
 	IValue out;
 
+	RT_ASSERT(m->nout == 1 && type_is_complete(want));
 	for (int i = 0; i < m->nin; i++) {
 		Known *at = known_at(k, m->in[i]);
 

@@ -524,6 +524,7 @@ spec_put_with(Spec *s, Scope *c, const Node *n, Value *const *of)
 {
 	Node *m = spec_copy_node(s, n);
 
+	RT_ASSERT(n->nout == 1);
 	for (int i = 0; i < n->nin; i++)
 		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
 	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));

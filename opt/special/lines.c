@@ -48,6 +48,7 @@ spec_plain_convolution(Spec *s, const Node *m, int nd, Conv *v)
 	int64_t flag = 0;
 	IValue w;
 
+	RT_ASSERT(nd >= 1 && nd <= 3);
 	if (!op_has(m->op, TRAIT_CONVOLVES) || op_has(m->op, TRAIT_TRANSPOSED))
 		return false;
 	*v = (Conv){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };

@@ -103,6 +103,7 @@ profile_new(Cx *cx, Function *fn)
 	Map values = { .arena = cx->arena }, original = { .arena = cx->arena };
 	Graph *clone = graph_clone(fn->prepared, &values);
 
+	RT_ASSERT(fn->prepared);
 	p->cx = cx;
 	p->fn = fn;
 	p->graph = fn->prepared;

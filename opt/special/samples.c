@@ -25,6 +25,7 @@ values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 		const TensorInfo *t = m ? one[i].type->tensor : NULL;
 		int64_t strides[RT_MAX_RANK];
 
+		RT_ASSERT(merged[i].form == PATTERN_ANY || (merged[i].form == one[i].form && merged[i].n == one[i].n));
 		if (merged[i].form != PATTERN_ANY && !values_of(merged[i].part, one[i].part, merged[i].n, value))
 			return false;
 		if (!m || m->strides || !m->rank)
@@ -391,6 +392,7 @@ number_of(const Samples *s, int at, int k)
 {
 	int n;
 
+	RT_ASSERT(k >= 0 && k < s->n + s->nmore && at >= -s->nsymbol);
 	if (at < 0)
 		return k < s->n ? s->value[k][~at] : s->more[k - s->n][~at];
 	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
@@ -472,6 +474,7 @@ told_apart(const Samples *s, const int *at, int n, int v)
 static void
 take(Samples *s, int v)
 {
+	RT_ASSERT(v >= 0 && v < s->nmore && s->n < SIZE_SAMPLES);
 	memcpy(s->value[s->n], s->more[v], sizeof s->value[0]);
 	s->shapes[s->n++] = s->more_shapes[v];
 	s->nmore--;
@@ -645,6 +648,7 @@ set_ranges(const Samples *s, Sizes *z)
 			z->range[i][0] = v < z->range[i][0] ? v : z->range[i][0];
 			z->range[i][1] = v > z->range[i][1] ? v : z->range[i][1];
 		}
+		RT_ASSERT(z->range[i][0] >= 2);
 	}
 }
 
@@ -801,6 +805,7 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	Sizes *z = new(cx->arena, Sizes, 1);
 	RtSizes entry;
 
+	RT_ASSERT(n > 0);
 	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n),
 			.narg = graph_ninputs(d->fn->prepared) - first, .begun = -1, .left = TRIAL_NODES };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
@@ -865,6 +870,7 @@ samples_narrow(Cx *cx, Specialization *d)
 	int *at = new(cx->arena, int, SIZE_ATOMS);
 	const int gone = least_sample(d->samples);
 
+	RT_ASSERT(d->samples && d->samples->n == d->sizes->nsample);
 	*s = *d->samples;
 	if (!gone)
 		return false;

@@ -35,6 +35,7 @@ spec_value(Scope *c, const Value *v)
 {
 	Value *to = c->value[v->id];
 
+	RT_ASSERT(v->id < c->from->nvalue);
 	if (!to)
 		BUG("specialize: a value of %s is used before it is made", c->from->name);
 	return to;
@@ -45,6 +46,7 @@ spec_bind(Spec *s, Scope *c, const Value *from, Value *to)
 {
 	int reg;
 
+	RT_ASSERT(from->id < c->from->nvalue && to->node->graph == s->to);
 	c->value[from->id] = to;
 	if (c->top && (reg = value_register(from)) >= 0)
 		s->in_register[reg] = (Value *)(uintptr_t)from;

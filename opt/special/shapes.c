@@ -296,6 +296,7 @@ list_of(RtCx *rt, const int64_t *i, int n)
 void
 shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 {
+	RT_ASSERT(type_is_complete(t));
 	if (s) {
 		const TensorInfo *i = t->tensor;
 		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank),
@@ -314,6 +315,7 @@ shapes_element(Shapes *s, KnownTable *k, const Value *to, const Node *m)
 
 	if (!s)
 		return;
+	RT_ASSERT(node_is(m, aten_select) && shapes_has(s, m->in[0]) && shapes_has(s, m->in[1]));
 	at = node_new(s->graph, m->kind, m->at, 1);
 	at->op = m->op;
 	node_add_input(at, value_here(s, m->in[0]));
@@ -345,6 +347,7 @@ shapes_back(Shapes *s, ShapesMark m)
 
 	if (!s)
 		return;
+	RT_ASSERT(m.nnumber <= s->number.n && m.ntrips <= s->trips.n && m.nfailed <= s->failed.n);
 	top = s->graph->top;
 	for (int i = 0; i < s->of.n; i++) {
 		const Node *n = s->of.at[i] ? s->of.at[i]->node : NULL;
@@ -365,6 +368,7 @@ shapes_back(Shapes *s, ShapesMark m)
 bool
 shapes_may_unroll(Shapes *s, const Node *loop, int64_t trips)
 {
+	RT_ASSERT(node_is(loop, prim_Loop) && trips >= 0);
 	if (!s)
 		return true;
 	vec_push(s->cx->arena, &s->trips, ((Trips){ loop, trips }));
@@ -411,6 +415,7 @@ shapes_graph(Shapes *s)
 {
 	Value *nothing;
 
+	RT_ASSERT(!s->graph->top->ret->nin);
 	for NODES_REV(n, s->graph->top)
 		if (!is_needed(s, n))
 			node_destroy(n);

@@ -191,6 +191,7 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 	const Pattern **at = new(cx->arena, const Pattern *, nsignature);
 	Pattern *r = new(cx->arena, Pattern, n + 1);
 
+	RT_ASSERT(nsignature > 0);
 	for (int k = 0; k < n; k++) {
 		for (int i = 0; i < nsignature; i++)
 			at[i] = &signature[i][k];
@@ -217,6 +218,7 @@ find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
 	for (int i = 0; i < n; i++) {
 		const TensorInfo *t = merged[i].form == PATTERN_TENSOR ? merged[i].type->tensor : NULL;
 
+		RT_ASSERT(merged[i].form == PATTERN_ANY || (merged[i].form == one[i].form && merged[i].n == one[i].n));
 		if (merged[i].form != PATTERN_ANY)
 			find_ones(o, merged[i].part, one[i].part, merged[i].n);
 		for (int k = 0; t && k < t->rank; k++)
@@ -345,8 +347,10 @@ pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
 			TensorInfo t = *merged[i].type->tensor;
 			int64_t *dims = new(cx->arena, int64_t, 2 * t.rank);
 
-			for (int k = 0; k < t.rank; k++)
+			for (int k = 0; k < t.rank; k++) {
 				dims[k] = DIM_IS_SYMBOL(t.dims[k]) ? value[DIM_INDEX(t.dims[k])] : t.dims[k];
+				RT_ASSERT(dims[k] >= 0);
+			}
 			rt_contiguous_strides(t.rank, dims, dims + t.rank);
 			t.dims = dims;
 			t.strides = dims + t.rank;

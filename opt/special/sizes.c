@@ -71,6 +71,7 @@ search(const Sought *q, const int64_t *product, int first, int left)
 		for (int i = 0; i < s->nsample && fits; i++)
 			fits = size_mul(product[i], s->atom[a][i], &more[i]) &&
 			       (q->offset || more[i] <= llabs(q->v[i]));
+		RT_ASSERT(e->n < (int)(sizeof e->atom / sizeof *e->atom));
 		e->atom[e->n++] = (int16_t)a;
 		if (fits && search(q, more, a, left - 1))
 			return true;
@@ -84,6 +85,7 @@ sizes_express(const Sizes *s, const int64_t *v, bool offset, RtSizeExpr *e)
 {
 	int64_t one[SIZE_SAMPLES];
 
+	RT_ASSERT(s->nsample > 0 && s->nsample <= SIZE_SAMPLES);
 	for (int i = 0; i < s->nsample; i++)
 		one[i] = 1;
 	*e = (RtSizeExpr){ .d = v[0] };
@@ -160,6 +162,7 @@ sizes_count(Cx *cx, Sizes *s, RtSizeCount count)
 {
 	int at = 0;
 
+	RT_ASSERT(count.q > 0);
 	while (at < s->count.n && !(s->count.at[at].q == count.q && is_same_expr(&s->count.at[at].x, &count.x)))
 		at++;
 	if (at == s->count.n)
@@ -208,6 +211,7 @@ sizes_step(const Sizes *s, int symbol)
 {
 	int64_t step = 0;
 
+	RT_ASSERT(symbol >= 0 && symbol < s->nsymbol);
 	for (int k = 1; k < s->nsample; k++)
 		step = sizes_gcd(step, s->atom[symbol][k] - s->atom[symbol][0]);
 	return step ? step : 1;
@@ -260,6 +264,7 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 	Map known = { .arena = cx->arena };
 	int n;
 
+	RT_ASSERT(s->nsample > 0 && s->natom == s->nsymbol && s->nsymbol <= SYMBOLS_MOST);
 	shapes_numbers(shapes[0], &n);
 	for (int i = 0; i < n; i++) {
 		int64_t v[SIZE_SAMPLES];
@@ -269,6 +274,7 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 		for (int k = 0; k < s->nsample; k++) {
 			const SizeNumber *number = shapes_numbers(shapes[k], &n);
 
+			RT_ASSERT(i < n);
 			v[k] = number[i].i;
 			fixed = number[i].kind == RT_SEEN_FIXED;
 		}

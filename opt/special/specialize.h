@@ -140,7 +140,7 @@ Value  *spec_put_tensors(Spec *, Value *const *of, int n, const Value *like, Ran
 /* Emits an operator with one result, and returns the result.  name: with its overload, such as aten::slice.Tensor. */
 Value  *spec_put_op(Spec *, Scope *, const char *name, Value *const *in, int nin, Range at);
 Value  *spec_put_write(Spec *, Scope *, Value *to, Value *v, Range);     /* emits an aten::copy_ of v to `to` */
-Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);
+Value  *spec_put_permute(Spec *, Scope *, Value *, const int64_t *dims, int n, Range);   /* n: number of all its dims */
 /* Returns x in a memory format: 0 is contiguous, 2 and 3 are channels last with 2 or 3 spatial dims.  Returns x itself
  * if it has this format. */
 Value  *spec_put_contiguous(Spec *, Scope *, Value *x, int format, Range);

@@ -88,6 +88,7 @@ state_of(Graph *g, bool has_self)
 {
 	State *s = new(g->cx->arena, State, 1);
 
+	RT_ASSERT(!has_self || (graph_ninputs(g) && graph_inputs(g)[0]->type->kind == TYPE_CLASS));
 	s->graph = g;
 	s->index.arena = g->cx->arena;
 	if (has_self)
@@ -100,6 +101,7 @@ state_index(const State *s, const Node *n)
 {
 	const char *path = s->at.n ? path_of(s->graph, s->graph->cx->arena, n) : NULL;
 
+	RT_ASSERT(node_is(n, prim_GetAttr));
 	return path ? (int)(intptr_t)map_get(&s->index, path) - 1 : -1;
 }
 

@@ -460,6 +460,7 @@ trace_choices(Cx *cx, Function *fn, IValue self, const Way *way, const char *con
 	Tracer *t = trace_new(cx, way, kept);
 	Graph *g;
 
+	RT_ASSERT(fn->unchanged);
 	t->whole = true;
 	g = trace_walk(t, fn);
 	trace_end(t);

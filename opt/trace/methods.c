@@ -117,6 +117,7 @@ trace_methods(Cx *cx, Function *fn, const char *name, const Way *way, const char
 	Tracer *t = trace_new(cx, way, kept);
 	Function *entry = trace_copy(cx, fn);
 
+	RT_ASSERT(fn->unchanged);
 	entry->graph = trace_walk(t, fn);
 	trace_end(t);
 	name_all(t, entry, name);

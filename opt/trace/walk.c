@@ -404,6 +404,7 @@ trace_walk(Tracer *t, Function *fn)
 	Walk w = { .tracer = t, .to = graph_new(t->cx, fn->name), .code = code_of(fn), .values.arena = t->cx->arena };
 	int depth;
 
+	RT_ASSERT(t->at <= t->way->at.n);
 	for (int i = 0; i < graph_ninputs(g); i++)
 		graph_set_cloned(&w.values, graph_inputs(g)[i],
 				 graph_add_input(w.to, graph_inputs(g)[i]->type, graph_inputs(g)[i]->name));

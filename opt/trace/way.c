@@ -44,6 +44,7 @@ probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
 void
 way_watch(Way *w, Cx *cx, RtCx *rt)
 {
+	RT_ASSERT(!rt->probe);
 	*w = (Way){ .cx = cx };
 	rt->probe = probe;
 	rt->probe_arg = w;
