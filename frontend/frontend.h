@@ -213,7 +213,9 @@ struct Tree {
 	union { int64_t i; double f; } num;
 };
 extern const char *const tree_names[TREE_NKIND];
-Tree *tree_new(Cx *, TreeKind, Range, int n, ...);         /* Takes n children, const Tree * each. */
+enum { TREE_NEW_MOST = 8 };
+/* Takes n children, const Tree * each, at most TREE_NEW_MOST. */
+Tree *tree_new(Cx *, TreeKind, Range, int n, ...);
 Tree *tree_of(Cx *, TreeKind, Range, const Tree *const *kid, int n);
 Tree *tree_text(Cx *, TreeKind, Range, const char *text, int len);
 const Tree *parse_file(Cx *, const Source *);              /* Returns a LIST of DEF, CLASS, IMPORT and statements. */
@@ -298,7 +300,7 @@ typedef struct CallSite {          /* Call: its n arguments as written, and the 
 Value **match_schema(const CallSite *, const Schema *, bool convert, Buf *why);
 /* Converts a value to the type. convert: whether implicit conversions are allowed. Null if it does not fit. */
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);
-/* Emits the node. Output types are the schema's with type variables bound. */
+/* Emits the node, with all arguments of the schema. Output types are the schema's with type variables bound. */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);
 
 /* Sets the types of nout results for these inputs. Returns false if the schema does not determine them. */

@@ -20,6 +20,7 @@ known(Fits *f, IValue v, const Type *t, bool is)
 {
 	int64_t *type = ptrmap_at(f->cx->arena, &f->types, v.u.p);
 
+	RT_ASSERT(v.tag == RT_LIST || v.tag == RT_DICT || v.tag == RT_TUPLE);
 	if (!is)
 		return *type == (intptr_t)t;
 	if (!*type)

@@ -190,6 +190,7 @@ copies_in_double(Cx *cx)
 IValue
 copies_of(Copies *c, IValue v)
 {
+	RT_ASSERT(c->in_double);
 	return copy(c, v);
 }
 

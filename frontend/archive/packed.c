@@ -54,6 +54,13 @@ row_of(const char *name)
 	return NULL;
 }
 
+/* Number of slots of an object, as packed_type adds them. */
+static int
+slot_count(const struct Packed *p)
+{
+	return p->slots ? (int)strlen(p->slots) : p->spatial == -2 ? 5 : p->spatial > 0 ? CONV_SLOTS : 2;
+}
+
 static void
 add_slot(Cx *cx, ClassInfo *info, const char *name, const Type *t)
 {
@@ -257,6 +264,7 @@ packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state
 	const struct Packed *p = row_of(o->cls->name);
 	const int spatial = p->spatial;
 
+	RT_ASSERT(p && o->cls->nslot == slot_count(p));
 	value_settle(fits, state);
 	if (p->slots)
 		build_slots(at, fits, o, state, p);
@@ -338,6 +346,7 @@ packed_state(Cx *cx, const RtObject *o)
 	const struct Packed *p = row_of(o->cls->name);
 	const int spatial = p->spatial;
 
+	RT_ASSERT(p && o->cls->nslot == slot_count(p));
 	if (p->slots)
 		return value_tuple(cx, NULL, o->slot, (int)strlen(p->slots));
 	if (!spatial)

@@ -20,6 +20,7 @@ byte(PickleOut *p, int b)
 static void
 little(PickleOut *p, uint64_t v, int n)
 {
+	RT_ASSERT(n > 0 && n <= (int)sizeof v);
 	for (int i = 0; i < n; i++)
 		byte(p, (int)(v >> 8 * i & 255));
 }

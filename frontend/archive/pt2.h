@@ -118,7 +118,7 @@ IValue    payload_tensor(Payloads *, const char *name, bool constant);
 /* ---- pt2_text.c --------------------------------------------------------------------------------------------- */
 
 typedef struct Line { uint32_t beg, end; const Json *node; const Source *original; bool looked; } Line;
-void  text_write(Exported *);
+void  text_write(Exported *);                         /* Must be called once only. */
 Range text_range(const Exported *, const Json *node); /* Range of the node's line. An empty Range if it has none. */
 
 /* ---- building ------------------------------------------------------------------------------------------------ */

@@ -100,6 +100,7 @@ build_raise_unless(Builder *b, Value *ok, const char *message)
 	Node *n = graph_insert(b->graph, if_new(b->graph, b->at, ok, 0));
 	Value *in[2];
 
+	RT_ASSERT(ok->type->kind == TYPE_BOOL);
 	graph_set_insert_end(b->graph, if_else(n));
 	in[0] = build_text(b, message);
 	in[1] = graph_constant_typed(b->graph, rt_none(), &rt_type_none, b->at);

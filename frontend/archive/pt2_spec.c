@@ -200,6 +200,7 @@ spec_unpack(Graph *g, const Spec *s, Value *v, Range at, Value ***leaf)
 {
 	Value **part;
 
+	RT_ASSERT(s->type);
 	if (s->kind == SPEC_LEAF) {
 		*(*leaf)++ = v;
 		return;

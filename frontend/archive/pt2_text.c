@@ -222,6 +222,7 @@ text_write(Exported *p)
 	Writer w = { .exported = p };
 	Lines *lines = new(p->cx->arena, Lines, 1);
 
+	RT_ASSERT(!p->text);
 	put_graph(&w, p->name, p->graph);
 	*lines = (Lines){ .map.find = find_python_line, .exported = p };
 	p->text = new(p->cx->arena, Source, 1);

@@ -84,6 +84,7 @@ storage_tensor(const PickleAt *at, Storages *s, RtDtype d, const char *key, int6
 	RtStorage *st = map_get(&s->by_key, member);
 	int64_t bytes;
 
+	RT_ASSERT(d >= 0 && d < RT_NDTYPE);
 	if (numel < 0 || !size_mul(numel, rt_dtypes[d].bytes, &bytes))
 		pickle_bad(at, "storage %s has %lld elements", member, (long long)numel);
 	if (!st) {
@@ -134,6 +135,7 @@ tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, RtGeometry g
 {
 	int64_t have = st->bytes / rt_dtypes[d].bytes, end = 0;
 
+	RT_ASSERT(g.ndim >= 0 && g.ndim <= RT_MAX_RANK);
 	for (int i = 0; i < g.ndim; i++)
 		if (g.dims[i] < 0 || g.strides[i] < 0)
 			pickle_bad(at, "a tensor has sizes %s and strides %s", sizes_text(at->cx, g.dims, g.ndim),
@@ -252,6 +254,7 @@ tensor_rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 IValue
 tensor_rebuild_typed(const PickleAt *at, RtCx *rt, const IValue *arg, int n, RtDtype dtype)
 {
+	RT_ASSERT(dtype >= 0 && dtype < RT_NDTYPE);
 	return rebuild_with_bits(at, rt, arg, n < 5 ? n : 5, dtype);
 }
 

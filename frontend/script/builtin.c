@@ -42,6 +42,7 @@ compiled(Cx *cx)
 int
 builtin_next(const char *op, int row)
 {
+	RT_ASSERT(row >= -1);
 	while (++row < NBUILTIN)
 		if (strcmp(builtins[row].name, op) == 0)
 			return row;
@@ -53,6 +54,7 @@ builtin_row(Cx *cx, int row)
 {
 	Function **f = &compiled(cx)->builtin[row];
 
+	RT_ASSERT(row >= 0 && row < NBUILTIN);
 	if (!*f)
 		*f = script_compile(cx, builtins[row].text, builtins[row].name);
 	return *f;
@@ -82,6 +84,7 @@ upgrader_schema(Cx *cx, int row)
 {
 	Schema **s = &compiled(cx)->schema[row];
 
+	RT_ASSERT(row >= 0 && row < NUPGRADER);
 	if (!*s)
 		*s = schema_parse(cx, upgraders[row].schema);
 	return *s;
@@ -92,6 +95,7 @@ upgrader_function(Cx *cx, int row)
 {
 	Function **f = &compiled(cx)->upgrader[row];
 
+	RT_ASSERT(row >= 0 && row < NUPGRADER);
 	if (!*f)
 		*f = script_compile(cx, upgraders[row].text, upgraders[row].name);
 	return *f;
@@ -113,6 +117,7 @@ inline_function(Graph *g, Function *fn, Range at, Value *const *args)
 	Map values = { .arena = g->arena };
 	Value *result = body->top->ret->in[0], *copy;
 
+	RT_ASSERT(body->top->ret->nin == 1);
 	for (int i = 0; i < graph_ninputs(body); i++)
 		graph_set_cloned(&values, graph_inputs(body)[i], args[i]);
 	for NODES(n, body->top) {

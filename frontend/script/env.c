@@ -27,6 +27,7 @@ scope_push(Emit *e, Block *b)
 void
 scope_enter(Emit *e, Scope *s)
 {
+	RT_ASSERT(s->block->graph == e->graph);
 	e->scope = s;
 	graph_set_insert_end(e->graph, s->block);
 }

@@ -30,6 +30,7 @@ exit_flag(Emit *e, Range at, unsigned ways, unsigned way)
 {
 	Binding *b;
 
+	RT_ASSERT(way == WAY_RETURN || way == WAY_BREAK || way == WAY_CONTINUE);
 	if (!(ways & way) || ways == way)
 		return graph_constant(e->graph, rt_bool(ways == way), at);
 	b = scope_binding(e->scope, way == WAY_RETURN ? "$r" : way == WAY_BREAK ? "$b" : "$c");
@@ -59,6 +60,7 @@ exit_under(Emit *e, Range at, unsigned ways, Work *rest)
 	Branch yes, no;
 	Node *branch;
 
+	RT_ASSERT(ways & WAYS_FLAGGED && ways & WAY_FALL);
 	branch = graph_emit(e->graph, "prim::If", at, 1, &flag, 0);
 	yes.scope = scope_push(e, node_add_block(branch));
 	yes.ways = ways & WAYS_FLAGGED;

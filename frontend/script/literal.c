@@ -232,6 +232,7 @@ parse_strings(Parser *p)
 	char *out;
 	int n = 0;
 
+	RT_ASSERT(at(p, TOK_STRING));
 	while (at(p, TOK_STRING))
 		p->tok++;
 	where = range_from(p, first->beg);

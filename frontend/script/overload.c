@@ -522,6 +522,7 @@ emit_schema_node(Graph *g, Op *op, Range at, Value *const *args, int n)
 	Match m = { .cx = g->cx, .graph = g, .at = at };
 	Node *node = graph_emit(g, op->name, at, n, args, s->nrets);
 
+	RT_ASSERT(n == s->nargs || (n > s->nargs && s->vararg));
 	node->op = op;
 	op->met = true;
 	bind_inputs(&m, s, args, n);

@@ -20,6 +20,7 @@ read_expected(Reader *r, const char *what)
 void
 read_blanks(Reader *r)
 {
+	RT_ASSERT(r->p >= r->src->text && r->p <= r->src->text + r->src->n);
 	while (*r->p == ' ' || *r->p == '\t' || *r->p == '\n' || *r->p == '\r')
 		r->p++;
 }

@@ -162,6 +162,7 @@ refine_is_none(Emit *e, const Tree *t, bool is)
 	Cond c;
 	Refine *r = 0;
 
+	RT_ASSERT(t->n == 2);
 	if (an == ALWAYS && bn == ALWAYS)
 		return cond_static(e, t->at, is);
 	if ((an == ALWAYS && bn == NEVER) || (an == NEVER && bn == ALWAYS))
@@ -236,6 +237,7 @@ refine_isinstance(Emit *e, const Tree *call)
 	Attr *a;
 	Cond c;
 
+	RT_ASSERT(call->kind == TREE_CALL);
 	if (args->n != 2)
 		fail(e->cx, call->at, "isinstance expected exactly 2 arguments but found %d", args->n);
 	v = emit_expression(e, args->kid[0], 0);

@@ -122,6 +122,7 @@ unit_define(Cx *cx, Unit *u, const Source *text, const char *prefix)
 void
 unit_define_qualified(Cx *cx, Unit *u, const Source *text)
 {
+	RT_ASSERT(u->prefix);
 	(void)cx;
 	u->qualified = true;
 	add_defs(u, text, u->prefix);
@@ -567,6 +568,7 @@ unit_source_name(const Unit *u, int i)
 	const size_t n = u && u->prefix ? strlen(u->prefix) : 0;
 	const char *name;
 
+	RT_ASSERT(i >= 0);
 	if (!n || i >= u->defs.n)
 		return NULL;
 	name = u->defs.at[i].key;

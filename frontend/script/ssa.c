@@ -262,6 +262,8 @@ ssa_join(Emit *e, Range at, Node *branching, Branch yes, Branch no)
 	Meet m = {branching, at, yes, no};
 	unsigned ways = exit_ways(yes.ways, no.ways);
 
+	RT_ASSERT(e->scope->block == branching->block && yes.scope->block == branching->sub[0] &&
+		  no.scope->block == branching->sub[1]);
 	meet_names(e, &m, yes.scope, 0);
 	meet_names(e, &m, no.scope, yes.scope);
 	meet_flags(e, &m, ways);
@@ -376,6 +378,7 @@ ssa_loop_enter(Emit *e, Node *loop, LoopVars vars)
 {
 	Value *v;
 
+	RT_ASSERT(e->scope->block == loop->sub[0] && e->scope->up->block == loop->block);
 	for (int i = 0; i < vars.n; i++) {
 		node_add_input(loop, scope_binding(e->scope->up, vars.name[i])->sugar->v);
 		v = block_add_input(loop->sub[0], vars.type[i], sym(e->cx, vars.name[i]));
@@ -409,6 +412,7 @@ ssa_loop_leave(Emit *e, Range at, Node *loop, LoopVars vars, Scope *body, unsign
 	Branch end = {body, ways};
 	Value *v, *flag;
 
+	RT_ASSERT(e->scope->block == loop->block && body->block == loop->sub[0]);
 	for (int i = 0; i < vars.n; i++) {
 		v = value_at_end(&end, vars.name[i]);
 		if (!v)

@@ -205,6 +205,7 @@ torch_constant_name(int i)
 {
 	const int n = sizeof torch_numbers / sizeof *torch_numbers;
 
+	RT_ASSERT(i >= 0);
 	return i < n ? torch_numbers[i].name : i - n < RT_NDTYPE ? rt_dtypes[i - n].torch : NULL;
 }
 
@@ -343,6 +344,7 @@ static const struct { const char *name, *op; } tensor_fields[] = {
 const char *
 tensor_field_name(int i)
 {
+	RT_ASSERT(i >= 0);
 	return i < (int)(sizeof tensor_fields / sizeof *tensor_fields) ? tensor_fields[i].name : NULL;
 }
 
@@ -772,6 +774,7 @@ unpack_node(Emit *e, Range at, const char *kind, Value *v, int n, Sugar **items)
 void
 sugar_unpack(Emit *e, Range at, Sugar *s, int want, Sugar ***items, int *n)
 {
+	RT_ASSERT(want >= -1);
 	if (s->kind == SUGAR_TUPLE) {
 		*items = s->item;
 		*n = s->n;

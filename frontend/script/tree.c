@@ -18,6 +18,7 @@ tree_of(Cx *cx, TreeKind kind, Range at, const Tree *const *kid, int n)
 {
 	Tree *t = new(cx->arena, Tree, 1);
 
+	RT_ASSERT(n >= 0);
 	t->kind = kind;
 	t->at = at;
 	t->n = n;
@@ -31,9 +32,10 @@ tree_of(Cx *cx, TreeKind kind, Range at, const Tree *const *kid, int n)
 Tree *
 tree_new(Cx *cx, TreeKind kind, Range at, int n, ...)
 {
-	const Tree *kid[8];
+	const Tree *kid[TREE_NEW_MOST];
 	va_list ap;
 
+	RT_ASSERT(n >= 0 && n <= TREE_NEW_MOST);
 	va_start(ap, n);
 	for (int i = 0; i < n; i++)
 		kid[i] = va_arg(ap, const Tree *);
@@ -46,6 +48,7 @@ tree_text(Cx *cx, TreeKind kind, Range at, const char *text, int len)
 {
 	Tree *t = tree_of(cx, kind, at, 0, 0);
 
+	RT_ASSERT(len >= 0);
 	t->text = kind == TREE_STRING ? arena_strndup(cx->arena, text, len) : sym_n(cx, text, len)->name;
 	t->len = len;
 	return t;
