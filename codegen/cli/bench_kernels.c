@@ -185,6 +185,7 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 	double *rest = new(cx->arena, double, calls + 1), *whole = new(cx->arena, double, calls + 1);
 	int all = 0, n = 0;
 
+	RT_ASSERT(calls > 0);
 	for (int i = 0; i < s.at.n; i++)
 		all += !strcmp(s.at.at[i].name, call);
 	for (int i = 0, seen = 0; i < s.at.n; i++)

@@ -112,6 +112,7 @@ input_name(Cli *cli, int i)
 {
 	const char *file = file_at(cli, i);
 
+	RT_ASSERT(i >= 0);
 	return file ? file : "random input";
 }
 
@@ -165,6 +166,7 @@ input_read(Cli *cli, RtCx *rt, int i, RtArrays *in)
 	uint64_t state = 88172645463325252;
 	int nfile = 0;
 
+	RT_ASSERT(i >= 0 && i < input_count(cli));
 	if (file)
 		return rt_npz_read(rt, file, in);
 	while (file_at(cli, nfile))

@@ -24,6 +24,7 @@ cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_
 	char *end;
 	long long n;
 
+	RT_ASSERT(least <= most);
 	errno = 0;
 	n = strtoll(text, &end, 10);
 	if (errno || end == text || *end || n < least || n > most)

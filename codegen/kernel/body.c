@@ -62,6 +62,7 @@ emit_body(Emit *e, const char *prefix, const char *comment, Body *b, KernelCall 
 	Arena *a = e->cx->arena;
 	Printed *made = new(a, Printed, 1);
 
+	RT_ASSERT(b->out.indent == 1 && !c->printed);
 	*made = b->made;
 	made->prefix = prefix;
 	made->comment = comment;

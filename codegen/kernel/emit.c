@@ -40,6 +40,7 @@ emit_header(Emit *e, const char *name)
 void
 emit_tall(Emit *e, const Plan *p, int64_t rows, int64_t depth)
 {
+	RT_ASSERT(rows >= 0 && depth >= 0);
 	if (e && (p->dynamic || rows > e->tall))
 		e->tall = p->dynamic ? INT64_MAX : rows;
 	if (e && depth > e->deep)

@@ -420,7 +420,8 @@ const char *body_real(Body *, const char *name, double);
 void  body_struct(Body *, const char *declared, const Member *, int n, const char *more);
 /* Returns the function's body in braces: declarations of numbers that sizes decide, and the lines. */
 const char *body_function(Arena *, const char *locals, const char *lines);
-/* Ends the body and emits it for the call. On a sample of a dynamic specialization, the call only gets the lines. */
+/* Ends the body, in which all braces are closed, and emits it for the call. On a sample of a dynamic specialization,
+ * the call only gets the lines. */
 void  emit_body(Emit *, const char *prefix, const char *comment, Body *, KernelCall *);
 
 /* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ contract_axis(Contract *c, int64_t extent, bool summed, const int64_t stride[4])
 {
 	Kernel *k = c->kernel;
 
+	RT_ASSERT(extent >= 0 && (summed || !k->nreduce));
 	RT_ASSERT(k->naxis < KERNEL_AXES);
 	k->extent[k->naxis] = size_number(k->sizes, extent);
 	for (int i = 0; i < k->operand.n; i++)
@@ -211,6 +212,7 @@ contract_end(Contract *c, const Lowered *after, int rows)
 {
 	const Ref made = summed(c);
 
+	RT_ASSERT(rows >= 0 && rows <= c->kernel->naxis - c->kernel->nreduce);
 	kernel_store(c->kernel, CONTRACT_Y, after ? followed(c, after, rows, made) : made);
 	kernel_check(c->kernel);
 	return c->kernel;

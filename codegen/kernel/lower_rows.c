@@ -14,6 +14,7 @@ axis_of(const Rows *g, int dim)
 {
 	int axis = 0;
 
+	RT_ASSERT(dim >= 0 && dim < g->ndim);
 	for (int i = 0; i < g->ndim; i++)
 		axis += g->gone[dim] ? !g->gone[i] || i < dim : !g->gone[i] && i < dim;
 	return axis;
@@ -22,6 +23,7 @@ axis_of(const Rows *g, int dim)
 void
 rows_begin(Rows *g, const char *name)
 {
+	RT_ASSERT(g->ndim >= 0 && g->ndim <= KERNEL_AXES);
 	g->kernel = lower_over(g->row->p, g->row->n, name, g->ndim, g->dims);
 	for (int i = 0; i < g->ndim; i++) {
 		g->kernel->extent[axis_of(g, i)] = size_number(g->kernel->sizes, g->dims[i]);

@@ -63,6 +63,7 @@ constant_ints(Plan *p, const Value *v, int64_t *out, int n)
 {
 	const Known *k = known_at(p->known, v);
 
+	RT_ASSERT(n > 0);
 	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
 		return false;
 	for (int i = 0; i < n; i++)
@@ -105,6 +106,7 @@ plan_real(Plan *p, double v)
 const char *
 plan_epilogue(Plan *p)
 {
+	RT_ASSERT(p->dynamic);
 	return mark(p, (Marked){ MARKED_EPILOGUE, 0 });
 }
 

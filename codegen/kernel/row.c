@@ -30,6 +30,7 @@ row_result(const Row *r, int i)
 {
 	const RtTensor *t = plan_tensor(r->p, r->n->out[i]);
 
+	RT_ASSERT(i >= 0 && i < r->n->nout);
 	return t && t->storage && !t->quant ? t : NULL;
 }
 
@@ -94,6 +95,7 @@ row_double(const Row *r, const char *name, double *out)
 void
 nest_drop(RowNest *nest, int at)
 {
+	RT_ASSERT(at >= 0 && at < nest->ndim);
 	nest->ndim--;
 	for (int i = at; i < nest->ndim; i++) {
 		nest->dims[i] = nest->dims[i + 1];
@@ -123,6 +125,7 @@ merges(const RowNest *nest, int outer)
 void
 nest_simplify(RowNest *nest, int by)
 {
+	RT_ASSERT(by >= 0 && by < nest->n && nest->n <= ROW_OPERANDS);
 	for (int i = nest->ndim - 1; i >= 0; i--)
 		if (nest->dims[i] == 1)
 			nest_drop(nest, i);
@@ -170,6 +173,7 @@ nest_at(Body *body, const RowNest *nest, int operand)
 	Arena *a = body->p->cx->arena;
 	Buf b = { 0 };
 
+	RT_ASSERT(operand >= 0 && operand < nest->n);
 	for (int i = 0; i < nest->ndim; i++) {
 		const int64_t stride = nest->stride[operand][i];
 
@@ -219,6 +223,7 @@ row_call(Row *r, const char *prefix, const char *comment, Body *b, int64_t n, in
 {
 	KernelCall *c = &r->calls[r->ncall++];
 
+	RT_ASSERT(r->ncall < MAX_KERNEL_CALLS && n >= 0 && grain > 0);
 	*c = (KernelCall){ .n = n, .grain = grain, .work = { prefix, comment, -1, -1 } };
 	if (r->e)
 		emit_body(r->e, prefix, comment, b, c);
@@ -246,6 +251,7 @@ row_checks(Row *r)
 {
 	KernelCall *c = &r->calls[r->ncall - 1];
 
+	RT_ASSERT(r->ncall > 0);
 	row_pass_text(r, c, "&wrong");
 	c->checked = true;
 }

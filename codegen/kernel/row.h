@@ -50,7 +50,7 @@ const char *nest_at(Body *, const RowNest *, int operand);
 
 const char *row_type(int dtype); /* C type of an element; null if there are no kernels for the dtype */
 int64_t row_grain(int64_t elements_of_a_row);
-/* Adds a launch and ends the kernel's body. */
+/* Adds a launch and ends the kernel's body. There must be room for the launch. */
 KernelCall *row_call(Row *, const char *prefix, const char *comment, Body *, int64_t n, int64_t grain);
 /* Declares scratch memory of the thread. bytes: C expression of its length. */
 void row_scratch(Body *, const char *type, const char *name, const char *bytes);

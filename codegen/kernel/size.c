@@ -161,6 +161,7 @@ term_size(SizeTable *z, const Term *t)
 {
 	Sum *s = sum_new(z, 0);
 
+	RT_ASSERT(t->n >= 0 && t->n <= SIZE_FACTORS);
 	sum_add(s, t);
 	return sum_size(z, s);
 }
@@ -170,6 +171,7 @@ atom_new(SizeTable *z, Atom x)
 {
 	Atom *out = new(z->arena, Atom, 1);
 
+	RT_ASSERT(!map_get(&z->atom, x.text));
 	*out = x;
 	map_put(&z->atom, x.text, out);
 	return out;
@@ -288,6 +290,7 @@ size_range(const SizeTable *z, int index, SizeRange *range)
 {
 	const Atom *x = symbol_atom(z, index);
 
+	RT_ASSERT(index >= 0 && index < SIZE_SYMBOLS);
 	if (x)
 		*range = x->range;
 	return x != NULL;

@@ -71,6 +71,7 @@ tuning_put(const Tuning *t, Buf *b)
 	for (int i = 0; i < t->at.n; i++) {
 		const Tuned *c = &t->at.at[i];
 
+		RT_ASSERT(c->taken >= 0 && c->taken < c->ways.n);
 		if (c->ways.n < 2)
 			continue;
 		buf_printf(b, "%s\n  {\"kernel\": ", before);

@@ -28,6 +28,7 @@ weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 		return known - 1;
 	spill_add(w->cx, &w->bytes, zeros, -w->bytes.n & (WEIGHTS_LINE - 1));
 	at = w->bytes.n;
+	RT_ASSERT(at % WEIGHTS_LINE == 0);
 	w->form_bytes[form] += bytes;
 	spill_add(w->cx, &w->bytes, data, bytes);
 	if (!known)

@@ -271,6 +271,7 @@ add_guard(Writer *w, const Node *n, const char *const *boxed, const char *why)
 	const RtList *regs = node_attr(n, "regs")->v.u.list;
 	const int at = begin_operands(w);
 
+	RT_ASSERT(node_is(n, prim_BailOut) && regs->n == n->nin - 1);
 	for (int i = 1; i < n->nin; i++)
 		add_word(w, boxed[i] ? made_operand(w, boxed[i]) : operand(w, n->in[i], true));
 	for (int64_t i = 0; i < regs->n; i++)

@@ -96,6 +96,7 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 bool
 formulas_begin(Dynamic *d, Formulas *f)
 {
+	RT_ASSERT(d->n > 0 && d->n <= SIZE_SAMPLES && d->shared[0].derived.n % 2 == 0);
 	*f = (Formulas){ .dynamic = d, .sizes = *d->sample_sizes };
 	for (int i = 0; i < d->sample_sizes->natom; i++)
 		f->of[i] = (int16_t)i;

@@ -238,6 +238,7 @@ gaps_take(Gaps *g, int64_t bytes, bool tightest)
 		if (g->at[i].end - g->at[i].at >= bytes &&
 		    (best < 0 || g->at[i].end - g->at[i].at < g->at[best].end - g->at[best].at))
 			best = i;
+	RT_ASSERT(best >= 0);
 	at = g->at[best].at;
 	g->at[best].at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
 	if (g->at[best].at >= g->at[best].end)
@@ -371,6 +372,6 @@ plan_offsets(Cx *cx, Buffer *const *buffers, int n)
 		}
 	}
 	end = kept + 1 < i ? place_attempt(cx, &lives, ends, order, kept) : end;
-	RT_ASSERT(lie_apart(buffers, n, end));
+	RT_ASSERT(end >= least && lie_apart(buffers, n, end));
 	return end;
 }

@@ -192,6 +192,7 @@ process_end(Process *p)
 	int status = 0, none;
 	pid_t got;
 
+	RT_ASSERT(p->pid > 0);
 	while ((got = wait4(p->pid, &status, 0, &use)) < 0 && errno == EINTR)
 		;
 	note_child(p->pid, 0);
@@ -303,6 +304,7 @@ process_log(Cx *cx, const char *path, int64_t most)
 	Buf b = { 0 };
 	size_t n;
 
+	RT_ASSERT(most >= 0);
 	while (f && b.n < most && (n = fread(part, 1, sizeof part, f)))
 		buf_add(&b, part, (int64_t)n < most - b.n ? (int64_t)n : most - b.n);
 	if (f)

@@ -38,6 +38,7 @@ arg_is_none(const Call *c, const char *name)
 bool
 wrap_axis(int64_t at, int n, int *axis)
 {
+	RT_ASSERT(n >= 0);
 	*axis = (int)(at < 0 ? at + n : at);
 	return at >= -n && at < n;
 }
@@ -185,6 +186,7 @@ broadcast_into(Call *c, const Size **dim, int *n, const Sized *t)
 			dim[i] = dim[i - 1];
 		dim[0] = call_number(c, 1);
 	}
+	RT_ASSERT(*n >= t->n && *n <= RT_MAX_RANK);
 	for (int i = 0; i < t->n; i++) {
 		const Size **at = &dim[*n - t->n + i];
 
