@@ -1030,8 +1030,8 @@ check_gather(const Kernel *k, int operand, const Gather *g)
 static void
 check_edge(const Kernel *k, const AxisRange *r, const AxisEdge *e)
 {
-	RT_ASSERT(r->axis >= k->naxis - k->nreduce && r->axis < k->naxis && e->let.at < k->let.n);
-	RT_ASSERT(!e->let.kind || (e->let.kind == REF_LET && !e->per));
+	RT_ASSERT(r->axis >= k->naxis - k->nreduce && r->axis < k->naxis);
+	RT_ASSERT(!e->let.kind || (e->let.kind == REF_LET && e->let.at < k->let.n && !e->per));
 	RT_ASSERT(!e->let.kind || r->checked || size_is(k->extent[r->axis], 1));
 	RT_ASSERT(!e->let.kind || k->let.at[e->let.at].types.result == RT_i64);
 	RT_ASSERT(!e->let.kind || !k->stage.at[kernel_stage_of(k, REF_LET, e->let.at)].each);
