@@ -93,11 +93,9 @@ settle_operand(const Kernel *k, Operand *x)
 	}
 }
 
-static const Kernel *
-typical(const Kernel *from)
+static void
+settle_link(const Kernel *from, Kernel *k)
 {
-	Kernel *k = kernel_copy(from);
-
 	for (int i = 0; i < k->naxis; i++)
 		settle(from, &k->extent[i]);
 	for (int i = 0; i < k->range.n; i++) {
@@ -108,6 +106,15 @@ typical(const Kernel *from)
 		settle_operand(from, &k->operand.at[o]);
 	for (int i = 0; i < k->stage.n; i++)
 		settle(from, &k->stage.at[i].select.count);
+}
+
+static const Kernel *
+typical(const Kernel *from)
+{
+	Kernel *k = kernel_copy(from);
+
+	for (Kernel *link = k; link; link = link->next)
+		settle_link(from, link);
 	kernel_simplify(k, 0);
 	return k;
 }
@@ -165,7 +172,7 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	Schedule *s = new(e->cx->arena, Schedule, 1);
 	Micro m;
 
-	if (!kernel_micro(k, call->args.n, e->nr, &m))
+	if (!kernel_micro(k, call->args.n, e->vf, e->nr, &m))
 		return false;
 	if (m.zeros)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = "kiln_zeros", .what = "for padding" }));

@@ -9,7 +9,6 @@
 
 typedef struct Family {
 	RowForm *form;
-	RowForm *gpu;            /* form for the GPU, if `form` prints C at once; or null */
 	bool     reduces;        /* whether it is a reduction or normalization in one launch */
 	bool     once;           /* whether it reads each element of `self` once, so that a prologue may compute them */
 	bool     parts; /* whether it writes by the result's strides, so the result may be a part of a larger tensor */
@@ -97,8 +96,8 @@ static const Family families[NLOWERING] = {
 	[LOWER_TOPK] = { row_topk },
 	[LOWER_EMBEDDING_BAG] = { row_embedding_bag },
 	[LOWER_EMBEDDING_BAG_RAW] = { row_embedding_bag },
-	[LOWER_ATTENTION] = { row_attention, .gpu = row_attention_cuda },
-	[LOWER_SDPA] = { row_sdpa, .gpu = row_sdpa_cuda },
+	[LOWER_ATTENTION] = { row_attention },
+	[LOWER_SDPA] = { row_sdpa },
 	[LOWER_COPY_INTO] = { row_copy_into },
 	[LOWER_CONV_INT8] = { row_conv_int8 },
 	[LOWER_LINEAR_INT8] = { row_linear_int8 },
@@ -136,13 +135,13 @@ family_of(const Op *op)
 }
 
 static bool
-run_form(Row *r, bool gpu)
+run_form(Row *r)
 {
 	const Family *f = family_of(r->n->op);
 
 	if (!f || (!node_writes(r->n) && !results_are_new(r, f->parts)))
 		return false;
-	return gpu && f->gpu ? f->gpu(r) : f->form(r);
+	return f->form(r);
 }
 
 bool
@@ -161,7 +160,7 @@ lower_reduction(Plan *p, const Node *n, Lowered *out)
 
 	Row r = { .p = p, .n = n, .calls = calls };
 
-	if (!f || !f->reduces || !run_form(&r, false) || r.ncall != 1)
+	if (!f || !f->reduces || !run_form(&r) || r.ncall != 1)
 		return false;
 	*out = (Lowered){ .kernel = kernel_copy(calls[0].kernel) };
 	for (int i = 0; i < calls[0].args.n; i++)
@@ -182,12 +181,12 @@ lower_gpu(Plan *p, const Node *n, KernelCall *calls, const char **why)
 		emit_lowered(NULL, p, &l, calls);
 		return 1;
 	}
-	if (!run_form(&r, true))
+	if (!run_form(&r))
 		return 0;
 	for (int i = 0; i < r.ncall; i++) {
 		if (calls[i].repeat)
 			*why = "its kernels are launched in a loop, which has no CUDA form";
-		else if (!calls[i].kernel && !calls[i].cuda)
+		else if (!calls[i].kernel)
 			*why = "its kernel is written in C and has no CUDA form";
 		else
 			continue;
@@ -208,14 +207,14 @@ node_is_row(Plan *p, const Node *n)
 	KernelCall calls[MAX_KERNEL_CALLS];
 	Row r = { .p = p, .n = n, .calls = calls };
 
-	return run_form(&r, false);
+	return run_form(&r);
 }
 
 bool
 emit_row(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall)
 {
 	Row r = { .e = e, .p = p, .n = n, .calls = calls };
-	const bool is = run_form(&r, false);
+	const bool is = run_form(&r);
 
 	*ncall = r.ncall;
 	return is;

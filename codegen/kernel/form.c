@@ -26,7 +26,7 @@ kernel_operand(Kernel *k, Operand o)
 {
 	static const char letters[] = {
 		[ACCESS_READ] = 'x', [ACCESS_WRITE] = 'y', [ACCESS_UPDATE] = 'y', [ACCESS_NUMBER] = 's',
-		[ACCESS_BITS] = 's', [ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n',
+		[ACCESS_BITS] = 's', [ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n', [ACCESS_LOCAL] = 'l',
 	};
 
 	RT_ASSERT(o.ngather >= 0 && o.ngather <= KERNEL_GATHERS && o.along >= -1 && o.along <= 0);
@@ -64,6 +64,25 @@ kernel_store(Kernel *k, int operand, Ref value)
 {
 	RT_ASSERT(operand >= 0 && operand < k->operand.n && value.kind != REF_NONE);
 	vec_push(k->arena, &k->store, ((Store){ operand, value }));
+}
+
+Kernel *
+kernel_then(Kernel *last)
+{
+	Kernel *k = kernel_new(last->sizes, last->arena, last->name, last->comment);
+
+	last->next = k;
+	k->naxis = k->shared = last->shared;
+	memcpy(k->extent, last->extent, sizeof k->extent);
+	k->typical = last->typical;
+	for (int i = 0; i < last->operand.n; i++) {
+		const Operand *o = &last->operand.at[i];
+
+		if (kernel_has_address(last, i) || o->access == ACCESS_LOCAL)
+			kernel_operand(k, (Operand){ .name = o->name, .dtype = o->dtype, .access = o->access,
+						     .along = -1 });
+	}
+	return k;
 }
 
 void
@@ -190,6 +209,8 @@ kernel_copy(const Kernel *from)
 	COPY_OF(k->stage);
 	for (int i = 0; i < k->operand.n; i++)
 		COPY_OF(k->operand.at[i].bound);
+	if (from->next)
+		k->next = kernel_copy(from->next);
 	return k;
 }
 
@@ -379,6 +400,7 @@ remove_axis(Kernel *k, int axis)
 		r->end.of -= r->end.of > axis;
 	}
 	k->nreduce -= axis >= k->naxis - k->nreduce;
+	k->shared -= axis < k->shared;
 	k->naxis--;
 	for (int i = axis; i < k->naxis; i++)
 		k->extent[i] = k->extent[i + 1];
@@ -424,7 +446,7 @@ can_merge(const Kernel *k, int axis)
 	for (int i = axis; i <= axis + 1; i++)
 		if (is_along(k, i) || k->serial == i || kernel_range(k, i) || has_sizes_of(k, i))
 			return false;
-	return axis + 1 != k->naxis - k->nreduce;
+	return axis >= k->shared && axis + 1 != k->naxis - k->nreduce;
 }
 
 /* The operand whose strides order the axes. */
@@ -446,11 +468,11 @@ is_in_order(const Kernel *k, int axis)
 	return kernel_is_long(k, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
 }
 
-/* First axis that may move: an axis with an address for each point stays outermost. */
+/* First axis that may move: an axis with an address for each point stays outermost, and so do shared axes. */
 static int
 first_free(const Kernel *k)
 {
-	return is_along(k, 0);
+	return k->shared ? k->shared : is_along(k, 0);
 }
 
 static void
@@ -691,11 +713,12 @@ unroll_short(Kernel *k)
 void
 kernel_simplify(Kernel *k, int keep)
 {
-	const int first = first_free(k);
+	int first;
 
 	for (int i = 0; i < k->operand.n; i++)
 		flatten(k, &k->operand.at[i]);
 	kernel_drop_ones(k);
+	first = first_free(k);
 	for (int i = 0; i < k->operand.n; i++)
 		drop_bounds(k, &k->operand.at[i]);
 	drop_counts(k);
@@ -714,6 +737,8 @@ kernel_simplify(Kernel *k, int keep)
 	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
 		unroll_short(k);
 	RT_ASSERT(k->serial < 0 || k->serial == k->naxis - 1);
+	if (k->next)
+		kernel_simplify(k->next, keep);
 }
 
 bool
@@ -724,6 +749,15 @@ kernel_consecutive(const Kernel *k, int operand, int axis)
 }
 
 /* ---- size, cost and comment ------------------------------------------------------------------------------------ */
+
+bool
+kernel_stores(const Kernel *k, int operand)
+{
+	for (int i = 0; i < k->store.n; i++)
+		if (k->store.at[i].operand == operand)
+			return true;
+	return false;
+}
 
 bool
 kernel_has_rows(const Kernel *k)
@@ -749,12 +783,50 @@ kernel_selects(const Kernel *k)
 	return false;
 }
 
+/* A local operand of a cache line's multiple of elements, as many as the link that stores it reaches. */
+const Size *
+kernel_local(const Kernel *k, int operand)
+{
+	enum { LINE = 16 };
+	SizeTable *z = k->sizes;
+	const Size *n = size_number(z, 1);
+
+	while (!kernel_stores(k, operand) && k->next)
+		k = k->next;
+	for (int i = k->shared; i < k->naxis; i++)
+		n = size_plus(z, n, size_times(z, k->operand.at[operand].stride[i],
+					       size_minus(z, k->extent[i], size_number(z, 1))));
+	return size_times(z, size_ceil(z, n, size_number(z, LINE)),
+			  size_number(z, LINE * rt_dtypes[k->operand.at[operand].dtype].bytes));
+}
+
 const Size *
 kernel_scratch(const Kernel *k)
 {
+	const Size *n = size_number(k->sizes, 0);
+
+	for (int i = 0; i < k->operand.n; i++)
+		if (k->operand.at[i].access == ACCESS_LOCAL)
+			n = size_plus(k->sizes, n, kernel_local(k, i));
 	/* a key and an index for each point of a row */
 	return kernel_selects(k) ? size_times(k->sizes, size_number(k->sizes, 2 * (int64_t)sizeof(int64_t)),
-					      k->extent[k->naxis - 1]) : size_number(k->sizes, 0);
+					      k->extent[k->naxis - 1]) : n;
+}
+
+bool
+kernel_uses(const Kernel *k, int operand)
+{
+	for (int i = 0; i < k->let.n; i++)
+		for (int a = 0; a < k->let.at[i].narg; a++)
+			if (ref_reads(&k->let.at[i].arg[a], operand))
+				return true;
+	for (int i = 0; i < k->state.n; i++)
+		if (ref_reads(&k->state.at[i].x, operand) || ref_reads(&k->state.at[i].y, operand))
+			return true;
+	for (int i = 0; i < k->store.n; i++)
+		if (ref_reads(&k->store.at[i].value, operand))
+			return true;
+	return kernel_stores(k, operand);
 }
 
 bool
@@ -847,7 +919,8 @@ kernel_steps(const Kernel *k)
 
 		steps += from.each ? end.let - from.let + end.state - from.state : 0;
 	}
-	return size_times(k->sizes, size_number(k->sizes, steps), kernel_points(k));
+	return size_plus(k->sizes, size_times(k->sizes, size_number(k->sizes, steps), kernel_points(k)),
+			 k->next ? kernel_steps(k->next) : size_number(k->sizes, 0));
 }
 
 const char *
@@ -868,7 +941,7 @@ kernel_comment(const Kernel *k)
 static bool
 stores_to(const Operand *o)
 {
-	return o->access == ACCESS_WRITE || o->access == ACCESS_UPDATE;
+	return o->access == ACCESS_WRITE || o->access == ACCESS_UPDATE || o->access == ACCESS_LOCAL;
 }
 
 /* Has an earlier stage stored this operand? */
@@ -897,7 +970,7 @@ kernel_has_address(const Kernel *k, int operand)
 {
 	const Access access = k->operand.at[operand].access;
 
-	return access != ACCESS_MADE && access != ACCESS_INDEX && access != ACCESS_BITS;
+	return access != ACCESS_MADE && access != ACCESS_INDEX && access != ACCESS_BITS && access != ACCESS_LOCAL;
 }
 
 int
@@ -1041,6 +1114,20 @@ check_edge(const Kernel *k, const AxisRange *r, const AxisEdge *e)
 	(void)k, (void)r, (void)e;
 }
 
+/* Links share their first axes, reduce others and read no computed indices. */
+static void
+check_link(const Kernel *k)
+{
+	RT_ASSERT(kernel_has_rows(k) && !kernel_has_gathers(k) && k->serial < 0 && k->shared <= k->naxis - k->nreduce);
+	for (int i = 0; k->next && i < k->shared; i++)
+		RT_ASSERT(k->extent[i] == k->next->extent[i]);
+	for (int i = 0; k->next && i < k->operand.n; i++)
+		RT_ASSERT(!kernel_has_address(k, i) || (k->operand.at[i].along < 0 && i < k->next->operand.n &&
+							!strcmp(k->operand.at[i].name, k->next->operand.at[i].name)));
+	RT_ASSERT(!k->next || k->shared == k->next->shared);
+	(void)k;
+}
+
 void
 kernel_check(const Kernel *k)
 {
@@ -1058,10 +1145,15 @@ kernel_check(const Kernel *k)
 			  (!o->ngather || o->access != ACCESS_NUMBER));
 		for (int g = 0; g < o->ngather; g++)
 			check_gather(k, i, &o->gather[g]);
-		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ || o->access == ACCESS_INDEX);
+		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ || o->access == ACCESS_INDEX ||
+			  (o->access == ACCESS_LOCAL && !kernel_stores(k, i)));
 		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].compute == o->dtype);
 		(void)o;
 	}
 	for (int i = 0; i < k->stage.n; i++)
 		check_stage(k, i);
+	if (k->next || k->shared)
+		check_link(k);
+	if (k->next)
+		kernel_check(k->next);
 }

@@ -30,6 +30,13 @@
  * point, and write at the point's rank.  The five greatest elements and their indices:
  *
  *    select 5 greatest(x2) sorted   y0 = x2, y1 = n3
+ *
+ * A chain is several kernels, its links, which share their first axes.  For each point of the shared axes the links run
+ * in order.  A local operand holds what a link computes for the links behind it.  Attention over a query i0:
+ *
+ *    axes i0, i1: keys, i2 reduce           each   t0 = x1 * x2, r0 = sum(t0)     once   l5 = r0
+ *    then i0, i1: keys reduce               the stages of a softmax of l5, into l6
+ *    then i0, i1: columns, i2: keys reduce  each   t0 = l6 * x3, r0 = sum(t0)     once   y0 = r0
  */
 #ifndef CODEGEN_FORM_H
 #define CODEGEN_FORM_H
@@ -45,7 +52,8 @@ typedef enum Access {
 	ACCESS_NUMBER,           /* a double passed by the call; it has no axes */
 	ACCESS_BITS,             /* A double whose bits are the offset, a symbol. It has no memory. */
 	ACCESS_INDEX,            /* An operand whose value is its own index, an int64. It has no memory. */
-	ACCESS_MADE              /* an epilogue's input: the value that the kernel has just stored at this point */
+	ACCESS_MADE,             /* an epilogue's input: the value that the kernel has just stored at this point */
+	ACCESS_LOCAL             /* scratch memory for a point of a chain's shared axes, stored and read by links */
 } Access;
 
 /* A position is offset + sum of stride[axis] * axis. An element exists if 0 <= position < limit. Otherwise it is in
@@ -166,6 +174,10 @@ typedef struct Kernel {
 	Vec(Folded)  state;
 	Vec(Store)   store;
 	Vec(Stage)   stage;      /* at least one */
+	/* Next link of a chain, or null. All links have the same operands with addresses and local ones, in the same
+	 * order; strides of operands that a link does not use are 0. */
+	struct Kernel *next;
+	int         shared;      /* number of axes, the first ones, that all links of a chain have; 0 without a chain */
 } Kernel;
 
 /* How a kernel is run.  Threads share units of work.  Within a unit, the inner axis is a loop that vectorizes.  Short
@@ -208,6 +220,10 @@ int     kernel_operand(Kernel *, Operand); /* adds an operand and returns its in
 int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);
 Ref     kernel_let(Kernel *, Let);
 void    kernel_store(Kernel *, int operand, Ref);
+/* Appends a link that has the shared axes and the same operands, with strides of 0. */
+Kernel *kernel_then(Kernel *last);
+bool    kernel_uses(const Kernel *, int operand);        /* Does this link read or store to the operand? */
+bool    kernel_stores(const Kernel *, int operand);      /* Does it store to the operand? */
 void    kernel_bound(Kernel *, int operand, Bound);      /* null strides are 0 */
 Ref     kernel_state(Kernel *, Folded);                  /* returns its value; set .part = 1 for its index */
 void    kernel_stage(Kernel *, bool each);               /* begins a new stage for everything added later */
@@ -243,8 +259,9 @@ bool    kernel_consecutive(const Kernel *, int operand, int axis);
 bool    kernel_has_rows(const Kernel *);                 /* Does it reduce axes or have more than one stage? */
 bool    kernel_carries(const Kernel *);                  /* Is a state carried from point to point? */
 bool    kernel_selects(const Kernel *);                  /* Does a stage select points? */
-/* Returns the bytes of scratch memory that a thread needs. */
+/* Returns the bytes of scratch memory that a thread needs. kernel_local: bytes of a local operand of a chain. */
 const Size *kernel_scratch(const Kernel *);
+const Size *kernel_local(const Kernel *chain, int operand);
 /* Sets *out to the size or its typical value. Returns false if that is unknown. */
 bool    kernel_typical(const Kernel *, const Size *, int64_t *out);
 /* Is the typical value at least this? If unknown: is it always? */
@@ -275,6 +292,7 @@ void    kernel_check(const Kernel *);
 /* Whether to tile. Tiles are correct for all sizes and pay off if both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling, int inner);
+Schedule kernel_schedule_link(const Kernel *);           /* schedule of a link at a point of the shared axes */
 /* kernel_copies_tiles: if this axis is tiled, does the kernel compute whole tiles from and into copies of operands?
  * kernel_copied: is the operand copied? SQUARE: it is consecutive along that axis. COLUMN: it has one element for each
  * point of the innermost axis, far apart. */
@@ -341,11 +359,12 @@ void  kernel_cuda_params(const Kernel *, Buf *);
 /* Does the kernel take sizes as arguments, "int *wrong, const CuSizes s"? */
 bool  kernel_cuda_symbols(const Kernel *);
 /* Has the kernel a form in CUDA? Operands with an address for each point of an axis have none, nor have selections from
- * rows that may be longer than CUDA_SELECTED. */
+ * rows that may be longer than CUDA_SELECTED, and chains whose local operands may have more than CUDA_LOCAL bytes. */
 bool  kernel_has_cuda(const Kernel *);
 /* Returns parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads. A
- * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. */
-enum { CUDA_BLOCK = 256, CUDA_SELECTED = 4096 };
+ * thread computes a point. In reductions it computes a row if rows are side by side. Else a block computes a row. In a
+ * chain, a block computes a point of the shared axes. */
+enum { CUDA_BLOCK = 256, CUDA_SELECTED = 4096, CUDA_LOCAL = 32768 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
 /* Is it a sum of products of its first two inputs? */

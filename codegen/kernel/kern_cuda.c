@@ -6,6 +6,7 @@
  * size of a kernel.
  */
 #include "lower.h"
+#include "micro.h"
 
 #include <string.h>
 
@@ -71,23 +72,11 @@ schedule_threads(Kernel *k)
 {
 	const Size *points = size_number(k->sizes, 1);
 
-	if (!k->nreduce || k->nreduce == k->naxis)
+	if (k->next || !k->nreduce || k->nreduce == k->naxis)
 		return kernel_schedule(k, TILE_NEVER, kernel_inner(k));
 	for (int i = k->naxis - k->nreduce; i < k->naxis; i++)
 		points = size_times(k->sizes, points, k->extent[i]);
 	return kernel_schedule_rows(k, size_at_most(k->sizes, points, FEW_POINTS) || kernel_rows_beside(k), 1);
-}
-
-static void
-emit_printed(Emit *e, const KernelCall *from, CudaCall *to)
-{
-	*to = (CudaCall){ .nout = 1, .kernel = add_kernel(e, from->cuda->name, from->cuda->comment, from->cuda->text) };
-	for (int i = 0; i < 3; i++) {
-		to->grid[i] = from->cuda->grid[i];
-		to->grid_text[i] = arena_printf(e->cx->arena, "%lld", (long long)to->grid[i]);
-	}
-	for (int i = 0; i < from->args.n; i++)
-		vec_push(e->cx->arena, &to->args, from->args.at[i]);
 }
 
 /* A launch whose kernel is not printed yet. */
@@ -95,6 +84,7 @@ typedef struct Launch {
 	Kernel  *kernel;
 	Schedule schedule;       /* schedule of a kernel that is not in tiles */
 	bool     tiles;
+	MicroCuda micro;         /* function that computes the kernel; its name is null if there is none */
 	const Size *grid[3];     /* numbers of blocks */
 } Launch;
 
@@ -108,6 +98,11 @@ plan_launch(Kernel *k, Launch *to)
 	int64_t n;
 
 	*to = (Launch){ .kernel = k, .grid = { one, one, one } };
+	if (kernel_micro_cuda(k, &to->micro)) {
+		to->grid[0] = to->micro.grid[0];
+		to->grid[1] = to->micro.grid[1];
+		return !size_const(to->grid[0], &n) || n <= INT32_MAX;
+	}
 	kernel_simplify(k, 0);
 	if (contract)
 		order_axes(k);
@@ -149,7 +144,8 @@ emit_launch(Emit *e, const KernelCall *from, Kernel *k, CudaCall *to)
 			    from->kernel->operand.at[i].access == ACCESS_UPDATE;
 	}
 	to->kernel = add_kernel(e, k->name, kernel_comment(k),
-				l.tiles ? kernel_print_cuda_tiles(k) : kernel_print_cuda(k, &l.schedule));
+				l.micro.name ? l.micro.text : l.tiles ? kernel_print_cuda_tiles(k) :
+				kernel_print_cuda(k, &l.schedule));
 }
 
 void
@@ -167,11 +163,14 @@ cuda_launches(Plan *p, const Node *n, KernelCall *calls, const char **why)
 	for (int i = 0; i < count; i++) {
 		const Kernel *k = calls[i].kernel;
 
-		if (k && !kernel_has_cuda(k)) {
-			*why = "its kernel reads through tables of indices, which CUDA kernels do not";
+		MicroCuda micro;
+
+		if (!kernel_micro_cuda(k, &micro) && !kernel_has_cuda(k)) {
+			*why = k->next ? "the local operands of its chain may be larger than a block's shared memory" :
+			       "its kernel reads through tables of indices, which CUDA kernels do not";
 			return 0;
 		}
-		if (k && !plan_launch(kernel_copy(k), &l)) {
+		if (!plan_launch(kernel_copy(k), &l)) {
 			*why = "its kernel has more blocks than a grid may have";
 			return 0;
 		}
@@ -202,10 +201,7 @@ emit_cuda(Emit *e, Plan *p, const Node *n, CudaCall *to, const char **why)
 	const int count = cuda_launches(p, n, from, why);
 
 	for (int i = 0; i < count; i++) {
-		if (from[i].cuda)
-			emit_printed(e, &from[i], &to[i]);
-		else
-			emit_launch(e, &from[i], kernel_copy(from[i].kernel), &to[i]);
+		emit_launch(e, &from[i], kernel_copy(from[i].kernel), &to[i]);
 		cuda_checks_once(n, from, &to[i], i);
 	}
 	return count;

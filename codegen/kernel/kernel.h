@@ -366,10 +366,6 @@ typedef struct Printed {         /* A kernel that its form printed at once, with
 	Vec(Param)  param;
 	const Epilogue *epilogue;        /* epilogue on a sample of dynamic sizes; or null */
 } Printed;
-typedef struct CudaText {        /* A kernel that its form printed at once as CUDA. */
-	const char *name, *comment, *text;       /* name prefix, comment, and "(params)\n{\nbody}\n" */
-	int64_t     grid[3];
-} CudaText;
 struct KernelCall {      /* One use of an emitted kernel. */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* C expression for n if it depends on dynamic sizes; or null */
@@ -385,7 +381,6 @@ struct KernelCall {      /* One use of an emitted kernel. */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
 	const Printed *printed;
-	const CudaText *cuda;    /* text of a GPU kernel, if `kernel` is null */
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread */
 	const struct Size *narrow;       /* size that must be at most INT32_MAX in a call; or null */
 	/* Whether the kernel sets `wrong` (an int, one of the arguments) on bad arguments. The generic kernel then

@@ -9,6 +9,7 @@
  */
 #include "../../ir/row.h"
 #include "micro.h"
+#include "micro_chain.h"
 #include "print.h"
 #include "../../rt/ops/vscratch.h"
 
@@ -18,7 +19,7 @@ enum { PASSED = 7, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
 enum { ROW_GRAIN = 16384 };       /* number of points that are worth waking a thread */
 
 /* Operands by name. None is 0, so it ends a list. */
-enum { END, Y, AT, X, W, BIAS, WRONG, ZEROS, SCRATCH };
+enum { END, Y, AT, X, W, BIAS, Q, K, V, MASK, WRONG, ZEROS, SCRATCH };
 
 /* Axes by name. */
 enum { N, C, G, OC, OH, OW, P, IC, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
@@ -27,7 +28,7 @@ typedef struct Match {
 	const Kernel *kernel;
 	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is none */
 	bool adaptive;                   /* whether windows are parts of the input */
-	int nr;                          /* columns of a panel (Emit.nr) */
+	int vf, nr;                      /* floats of a vector, columns of a panel (Emit) */
 	Buf text;
 	int nmember;
 	const char *scratch;             /* C of the bytes of scratch memory; null if there is none */
@@ -36,6 +37,9 @@ typedef struct Match {
 	int64_t grain;                   /* least number of units worth a thread; 0: as for loops over points */
 	int64_t tall;                    /* most rows of a product by panels; 0 if there is none */
 	const Size *narrow;              /* size that must be at most INT32_MAX in a call; or null */
+	AttentionChain attention;
+	bool cuda;                       /* whether members are assigned, as statements of CUDA */
+	Printer *printer;                /* prints the accessors of a CUDA function */
 } Match;
 
 static const Size *
@@ -819,6 +823,45 @@ region_step(const Match *m)
 	return m->kernel->operand.at[m->operand[AT] + 1].offset;
 }
 
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+static const Kernel *
+link(const Match *m, int i)
+{
+	return m->attention.link[i];
+}
+
+static const Size *
+link_stride(const Match *m, int i, int name, LinkAxis axis)
+{
+	return m->operand[name] < 0 ? constant(m, 0) :
+	       link(m, i)->operand.at[m->operand[name]].stride[link_axis(link(m, i), axis)];
+}
+
+static bool
+find_attention(Match *m)
+{
+	if (!attention_find(m->kernel, &m->attention))
+		return false;
+	m->operand[Y] = 0;
+	m->operand[Q] = 1;
+	m->operand[K] = 2;
+	m->operand[V] = 3;
+	m->operand[MASK] = m->attention.mask ? 4 : -1;
+	return true;
+}
+
+/* Number of the batch's dims whose extent is not 1. */
+static int
+head_dims(const Match *m)
+{
+	int n = 0;
+
+	for (int i = 0; i < m->kernel->shared - 1; i++)
+		n += !size_is(m->kernel->extent[i], 1);
+	return n;
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Have both operands the same strides? */
@@ -828,36 +871,73 @@ is_alike(const Match *m, int a, int b)
 	return !memcmp(operand(m, a)->stride, operand(m, b)->stride, sizeof operand(m, a)->stride);
 }
 
+/* Begins a member: of an initializer, or an assignment in CUDA. */
+static void
+put_name(Match *m, const char *name)
+{
+	enum { EACH = 8 };
+
+	if (m->cuda)
+		buf_printf(&m->text, "\tg.%s = ", name);
+	else
+		buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
+	m->nmember++;
+}
+
 /* Writes a member. A null size leaves it 0. */
 static void
 put_member(Match *m, const char *name, const Size *size)
 {
-	enum { EACH = 8 };
-
 	if (!size)
 		return;
-	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
+	put_name(m, name);
 	kernel_put_size(m->kernel, size, true, &m->text);
-	buf_puts(&m->text, ",");
-	m->nmember++;
+	buf_puts(&m->text, m->cuda ? ";\n" : ",");
 }
 
-/* Writes a member that is a double: a number, or one whose bits are a symbol. */
+/* Writes a member that is a double: a number, or one whose bits are a symbol, an operand of the kernel k. */
 static void
-put_real(Match *m, const char *name, const Ref *r)
+put_real(Match *m, const char *name, const Kernel *k, const Ref *r)
 {
-	enum { EACH = 8 };
-
 	RT_ASSERT(r->kind == REF_NUMBER || r->kind == REF_OPERAND);
-	buf_printf(&m->text, "%s.%s = ", m->nmember % EACH ? " " : m->nmember ? "\n\t\t" : "\t\t", name);
+	put_name(m, name);
 	if (r->kind == REF_NUMBER) {
 		buf_printf(&m->text, "%.17g,", r->number.u.f);
 	} else {
 		buf_puts(&m->text, "rt_double_of(");
-		kernel_put_size(m->kernel, m->kernel->operand.at[r->at].offset, false, &m->text);
+		kernel_put_size(m->kernel, k->operand.at[r->at].offset, false, &m->text);
 		buf_puts(&m->text, "),");
 	}
-	m->nmember++;
+}
+
+static void
+put_text(Match *m, const char *name, const char *text)
+{
+	put_name(m, name);
+	buf_printf(&m->text, m->cuda ? "%s;\n" : "%s,", text);
+}
+
+/* Writes the batch's extents that are not 1, and the operands' strides along them. */
+static void
+put_heads(Match *m)
+{
+	static const struct { int link, name; const char *member; } of[] = {
+		{ SCORES, Q, "qb" }, { SCORES, K, "kb" }, { SUMS, V, "vb" }, { WEIGHTS, MASK, "mb" }, { SUMS, Y, "yb" },
+	};
+	Arena *a = m->kernel->arena;
+	int n = 0;
+
+	for (int i = 0; i < m->kernel->shared - 1; i++) {
+		if (size_is(m->kernel->extent[i], 1))
+			continue;
+		put_member(m, arena_printf(a, "dims[%d]", n), m->kernel->extent[i]);
+		for (size_t o = 0; o < sizeof of / sizeof *of; o++)
+			if (m->operand[of[o].name] >= 0)
+				put_member(m, arena_printf(a, "%s[%d]", of[o].member, n),
+					   link(m, of[o].link)->operand.at[m->operand[of[o].name]].stride[i]);
+		n++;
+	}
+	put_member(m, "batch", constant(m, n));
 }
 
 /* Adds initializers of a macro. */
@@ -937,21 +1017,52 @@ put_initializers(Match *m, const char *text)
 #define GRID_ALONG(x, i) grid_along(m, x, i)
 #define ROI_ALIGNED (HOW(prim_roi_side) & 1)
 #define REGION_STEP region_step(m)
+#define ATTENTION find_attention(m)
+#define LINK_EXTENT(link_, axis) link_extent(link(m, link_), LINK_##axis)
+#define LINK_STRIDE(link, x, axis) link_stride(m, link, x, LINK_##axis)
+#define HEADS attention_heads(&m->attention)
+#define HEAD_MEMBERS put_heads(m);
+#define CAUSAL m->attention.causal
+#define HAS_MASK (m->operand[MASK] >= 0)
+#define BLOCK attention_block(&m->attention)
+#define TEXT(name, text) put_text(m, #name, text);
+#define EMPTY (m->attention.zeros ? "0" : "(float)KILN_NAN")
+#define LINK_REAL(name, link_, ref) put_real(m, #name, link(m, link_), ref);
+#define SCALE m->attention.scale
+#define ATTENTION_SCRATCH attention_scratch(&m->attention, m->vf, m->nr)
+#define ATTENTION_GRAIN attention_grain(&m->attention)
+#define SHORT_BATCH (head_dims(m) <= VA_DIMS)
+#define BLOCKS_OF(size, n) size_ceil(m->kernel->sizes, size, n)
+#define AT_MOST(size, n) size_at_most(m->kernel->sizes, size, n)
+#define ONE_OR(axis_extent, size) (size_is(axis_extent, 1) ? constant(m, 1) : (size))
+#define LOAD(link_, x, a, b) \
+	put_cuda_load(m->printer, link(m, link_), m->operand[x], link_axis(link(m, link_), LINK_##a), \
+		      link_axis(link(m, link_), LINK_##b));
+#define VALUE(link_) put_cuda_value(m->printer, link(m, link_), kernel_addresses(m->kernel));
+#define STORE(link_) put_cuda_store(m->printer, link(m, link_));
 
 #define MEMBER(name, size) put_member(m, #name, size);
-#define REAL(name, ref) put_real(m, #name, ref);
+#define REAL(name, ref) put_real(m, #name, m->kernel, ref);
 #define INITIALIZERS(text) put_initializers(m, text);
 #define SCRATCH(text, size) m->scratch = text, m->bytes = size;
 #define ZEROS(size) m->zeros = size;
 #define GRAIN(n) m->grain = n;
 #define TALL(n) m->tall = n;
 #define PASS(...) __VA_ARGS__
+#define CUDA(function, type, pattern, members, columns, rows, heads, accessors) \
+	static bool function##_fits(Match *m) { return pattern; } \
+	static void function##_put(Match *m) { members } \
+	static void function##_pass(Match *m) { accessors } \
+	static const Size *function##_columns(const Match *m) { return columns; } \
+	static const Size *function##_rows(const Match *m) { return rows; } \
+	static const Size *function##_heads(const Match *m) { return heads; }
 #define MICRO(function, header, type, pattern, members, units, arguments) \
 	static bool function##_fits(Match *m) { return pattern; } \
 	static void function##_put(Match *m) { members } \
 	static const Size *function##_units(const Match *m) { return units; }
 #include "micro.def"
 #undef MICRO
+#undef CUDA
 
 typedef struct MicroRow {
 	const char *name, *header, *type;
@@ -961,11 +1072,31 @@ typedef struct MicroRow {
 	int pass[PASSED];        /* operands, as the function takes them; END behind the last */
 } MicroRow;
 
+#define CUDA(function, type, pattern, members, columns, rows, heads, accessors)
 static const MicroRow rows[] = {
 #define MICRO(function, header, type, pattern, members, units, ...) \
 	{ #function, header, #type, function##_fits, function##_put, function##_units, { __VA_ARGS__ } },
 #include "micro.def"
 #undef MICRO
+#undef CUDA
+};
+
+typedef struct CudaRow {
+	const char *name, *type;
+	bool (*fits)(Match *);
+	void (*put_members)(Match *), (*put_accessors)(Match *);
+	const Size *(*columns)(const Match *);           /* argument of the template */
+	const Size *(*rows)(const Match *), *(*heads)(const Match *);    /* numbers of blocks of the grid */
+} CudaRow;
+
+#define MICRO(function, header, type, pattern, members, units, ...)
+static const CudaRow cuda_rows[] = {
+#define CUDA(function, type, pattern, members, columns, rows, heads, accessors) \
+	{ #function, #type, function##_fits, function##_put, function##_pass, function##_columns, function##_rows, \
+	  function##_heads },
+#include "micro.def"
+#undef MICRO
+#undef CUDA
 };
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -1041,11 +1172,11 @@ grain_of(const Kernel *k, const Size *units)
 }
 
 bool
-kernel_micro(const Kernel *k, int symbols, int nr, Micro *out)
+kernel_micro(const Kernel *k, int symbols, int vf, int nr, Micro *out)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const MicroRow *row = &rows[i];
-		Match m = { .kernel = k, .nr = nr };
+		Match m = { .kernel = k, .vf = vf, .nr = nr };
 
 		if (!row->fits(&m))
 			continue;
@@ -1068,5 +1199,45 @@ kernel_has_micro(const Kernel *k)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].fits(&(Match){ .kernel = k }))
 			return true;
+	return false;
+}
+
+/* ---- CUDA -------------------------------------------------------------------------------------------------------- */
+
+/* Returns the parameters and body of a kernel that calls the row's function. Members and batch indices come first. */
+static const char *
+cuda_text(Match *m, const CudaRow *row)
+{
+	Printer p = { .kernel = m->kernel, .indent = 1 };
+	int64_t columns = 0;
+	Buf params = { 0 };
+
+	m->cuda = true;
+	m->printer = &p;
+	row->put_members(m);
+	size_const(row->columns(m), &columns);
+	kernel_cuda_params(m->kernel, &params);
+	buf_printf(&p.text, "(%s)\n{\n\t%s g;\n\n%s", params.at, row->type, m->text.at);
+	put_cuda_indices(&p, 0, m->kernel->shared - 1, "blockIdx.y");
+	put_line(&p, "%s<%lld>(g,", row->name, (long long)columns);
+	row->put_accessors(m);
+	buf_puts(&p.text, "}\n");
+	buf_free(&params);
+	buf_free(&m->text);
+	return arena_text(m->kernel->arena, &p.text);
+}
+
+bool
+kernel_micro_cuda(const Kernel *k, MicroCuda *out)
+{
+	for (size_t i = 0; i < sizeof cuda_rows / sizeof *cuda_rows; i++) {
+		const CudaRow *row = &cuda_rows[i];
+		Match m = { .kernel = k };
+
+		if (!row->fits(&m))
+			continue;
+		*out = (MicroCuda){ row->name, cuda_text(&m, row), { row->rows(&m), row->heads(&m) } };
+		return true;
+	}
 	return false;
 }

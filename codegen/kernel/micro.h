@@ -16,8 +16,16 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 } Micro;
 
 /* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c, without the
- * zeros. nr: columns of a panel (Emit.nr). Returns false if there is none. */
-bool kernel_micro(const Kernel *, int symbols, int nr, Micro *);
+ * zeros. vf: floats of a vector; nr: columns of a panel (Emit). Returns false if there is none. */
+bool kernel_micro(const Kernel *, int symbols, int vf, int nr, Micro *);
 bool kernel_has_micro(const Kernel *);   /* Does such a function compute the kernel? */
+
+typedef struct MicroCuda {       /* A kernel as a call of a function of rt/ops/cutile.h. */
+	const char *name, *text; /* name of the function; "(params)\n{\n...}\n" */
+	const Size *grid[2];     /* numbers of blocks */
+} MicroCuda;
+
+/* Finds the CUDA function that computes the kernel, which is not simplified yet. Returns false if there is none. */
+bool kernel_micro_cuda(const Kernel *, MicroCuda *);
 
 #endif

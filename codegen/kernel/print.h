@@ -40,6 +40,18 @@ void put_tried(Printer *, int stage, const char *head, Print *print);
 
 void put_row(Printer *);
 
+/* ---- print_cuda.c: parts of CUDA kernels that call functions with lambdas */
+
+/* Declares the indices of axes [first, end), computed from a number. */
+void put_cuda_indices(Printer *, int first, int end, const char *from);
+/* Prints a lambda that reads an operand of a link at the indices of two axes: "[=](int64_t i1, int64_t i3) {...},". */
+void put_cuda_load(Printer *, const Kernel *link, int operand, int a, int b);
+/* Prints a lambda that computes the last let of a link's first stage, for its last shared axis, its reduced axis and
+ * the value of a local operand. */
+void put_cuda_value(Printer *, const Kernel *link, int local);
+/* Prints a lambda that runs a link's last stage, for its last shared axis, its own axis and the value of its state. */
+void put_cuda_store(Printer *, const Kernel *link);
+
 /* ---- print_select.c: stages that select points, as C and as CUDA */
 
 void put_select_scratch(Printer *);              /* declares `key` and `best`, with room for all points of a row */

@@ -120,7 +120,8 @@ open_rows(Printer *p)
 {
 	const bool has_rows = kernel_has_rows(p->kernel);
 	const int points = p->schedule->inner >= 0 ? p->schedule->inner : p->kernel->serial > 0 ? p->kernel->serial : 0;
-	const int outer = has_rows ? p->kernel->naxis - p->kernel->nreduce : points;
+	const int outer = p->kernel->next ? p->kernel->shared :
+			  has_rows ? p->kernel->naxis - p->kernel->nreduce : points;
 	const int tile = has_rows && p->schedule->inner < outer ? p->schedule->inner : p->schedule->tile;
 	const Size *width = size_number(p->kernel->sizes, has_rows ? p->schedule->columns : KERNEL_TILE);
 
@@ -349,11 +350,75 @@ put_tiles(Printer *p)
 	close_loop(p);
 }
 
+/* Declares the pointers of local operands, which share the thread's scratch memory. */
+static void
+put_locals(Printer *p)
+{
+	const Kernel *k = p->kernel;
+	const Size *at = size_number(k->sizes, 0);
+
+	put_line(p, "char *scratch = rt_thread_scratch(%s);\n", c_size(p, kernel_scratch(k)));
+	put_line(p, "if (!scratch)");
+	put_line(p, "\treturn;");
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (o->access != ACCESS_LOCAL)
+			continue;
+		put_line(p, "%s *const %s = (%s *)(scratch + %s);", element_type(o->dtype), o->name,
+			 element_type(o->dtype), c_size(p, at));
+		at = size_plus(k->sizes, at, kernel_local(k, i));
+	}
+}
+
+/* Prints a link at a point of the shared axes: loops over its own axes, or over tiles of rows side by side. */
+static void
+put_link(Printer *p)
+{
+	const Kernel *k = p->kernel;
+	const int outer = k->naxis - k->nreduce;
+
+	open_loop(p, "");
+	for (int i = k->shared; i < outer; i++) {
+		const Size *tiles = size_ceil(k->sizes, k->extent[i], size_number(k->sizes, p->schedule->columns));
+
+		open_loop(p, i != p->schedule->inner ? loop_head(p, i) :
+			  arena_printf(k->arena, "for (int64_t tile = 0; tile < %s; tile++)", c_size(p, tiles)));
+	}
+	put_row(p);
+	for (int i = k->shared; i < outer; i++)
+		close_loop(p);
+	close_loop(p);
+}
+
+static void
+put_links(Printer *p)
+{
+	const Kernel *chain = p->kernel;
+	const Schedule *schedule = p->schedule;
+
+	for (const Kernel *k = chain; k; k = k->next) {
+		const Schedule s = kernel_schedule_link(k);
+		Kernel link = *k;
+
+		link.naming = chain->naming;
+		p->kernel = &link;
+		p->schedule = &s;
+		put_link(p);
+	}
+	p->kernel = chain;
+	p->schedule = schedule;
+}
+
 /* Prints a unit's body: pointers, the serial loop, the inner loop. */
 static void
 put_unit(Printer *p)
 {
 	put_pointers(p, true, NULL);
+	if (p->kernel->next) {
+		put_links(p);
+		return;
+	}
 	if (kernel_has_rows(p->kernel)) {
 		put_row_gathers(p, false, "continue");
 		put_row(p);
@@ -440,6 +505,8 @@ kernel_print_c(const Kernel *k, const Schedule *s, int symbols)
 	if (s->rows) {
 		if (kernel_selects(k))
 			put_select_scratch(&p);
+		if (k->next)
+			put_locals(&p);
 		open_rows(&p);
 		put_unit(&p);
 		close_loop(&p);

@@ -52,8 +52,8 @@ product(const Kernel *k, int first, int end)
 
 /* Declares the indices of axes [first, end), computed from a number. Numbers that fit in 32 bits are divided in 32
  * bits. */
-static void
-put_indices(Printer *p, int first, int end, const char *from)
+void
+put_cuda_indices(Printer *p, int first, int end, const char *from)
 {
 	const bool narrow = size_at_most(p->kernel->sizes, product(p->kernel, first, end), INT32_MAX);
 	const char *type = narrow ? "unsigned" : "int64_t";
@@ -73,9 +73,20 @@ put_indices(Printer *p, int first, int end, const char *from)
 		put_line(p, "const int64_t i%d = rest_%d;", first, first);
 }
 
+/* Are a chain's local operands small enough for shared memory? */
+static bool
+has_small_locals(const Kernel *k)
+{
+	int64_t n;
+
+	return size_const(kernel_scratch(k), &n) && n <= CUDA_LOCAL;
+}
+
 bool
 kernel_has_cuda(const Kernel *k)
 {
+	if (k->next)
+		return has_small_locals(k);
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].along >= 0)
 			return false;
@@ -159,7 +170,7 @@ put_points(Printer *p, int stage)
 	}
 	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t at = t; at < %s; at += %d)",
 				  c_size(p, product(p->kernel, outer_axes(p->kernel), p->kernel->naxis)), CUDA_BLOCK));
-	put_indices(p, outer_axes(p->kernel), p->kernel->naxis, "at");
+	put_cuda_indices(p, outer_axes(p->kernel), p->kernel->naxis, "at");
 	put_row_gathers(p, true, "continue");
 	put_lines(p, kernel_stage_element(p->kernel, stage, &to));
 	close_loop(p);
@@ -212,7 +223,8 @@ kernel_is_contract(const Kernel *k)
 {
 	const Let *times = k->let.n ? &k->let.at[0] : NULL;
 
-	return times && k->stage.n == 2 && k->state.n == 1 && !strcmp(k->state.at[0].fold->name, "sum") &&
+	return times && !k->next && !k->shared && k->stage.n == 2 && k->state.n == 1 &&
+	       !strcmp(k->state.at[0].fold->name, "sum") &&
 	       k->state.at[0].total == k->state.at[0].part && times->op->row == ROW_mul_Tensor &&
 	       times->types.compute == k->state.at[0].part && times->arg[0].kind == REF_OPERAND &&
 	       times->arg[0].at == 1 && times->arg[1].kind == REF_OPERAND && times->arg[1].at == 2 &&
@@ -256,8 +268,8 @@ put_input(Printer *p, const Tiles *t, int operand)
 	const bool first = operand == 1;
 
 	open_loop(p, first ? "[=](int64_t row, int64_t k)" : "[=](int64_t k, int64_t column)");
-	put_indices(p, first ? 0 : t->column, first ? t->group : t->outer, first ? "row" : "column");
-	put_indices(p, t->outer, p->kernel->naxis, "k");
+	put_cuda_indices(p, first ? 0 : t->column, first ? t->group : t->outer, first ? "row" : "column");
+	put_cuda_indices(p, t->outer, p->kernel->naxis, "k");
 	put_line(p, "return %s;", kernel_place(p->kernel, operand));
 	p->indent--;
 	put_line(p, "},");
@@ -277,20 +289,55 @@ kernel_print_cuda_tiles(const Kernel *k)
 	kernel_cuda_params(k, &params);
 	buf_printf(&p.text, "(%s)\n{\n", params.at);
 	buf_free(&params);
-	put_indices(&p, t.group, t.column, "blockIdx.z");
+	put_cuda_indices(&p, t.group, t.column, "blockIdx.z");
 	along = t.outer == t.column || !kernel_consecutive(k, 2, t.outer - 1);
 	put_line(&p, "cu_product<%s>(%s, %s, %s,", along ? "true" : "false", c_size(&p, product(k, 0, t.group)),
 		 c_size(&p, product(k, t.column, t.outer)), c_size(&p, product(k, t.outer, k->naxis)));
 	put_input(&p, &t, 1);
 	put_input(&p, &t, 2);
 	open_loop(&p, "[=](int64_t row, int64_t column, float r0)");
-	put_indices(&p, 0, t.group, "row");
-	put_indices(&p, t.column, t.outer, "column");
+	put_cuda_indices(&p, 0, t.group, "row");
+	put_cuda_indices(&p, t.column, t.outer, "column");
 	put_lines(&p, kernel_stage_element(k, 1, &to));
 	p.indent--;
 	put_line(&p, "});");
 	buf_puts(&p.text, "}\n");
 	return arena_text(k->arena, &p.text);
+}
+
+/* ---- links as arguments ------------------------------------------------------------------------------------------ */
+
+void
+put_cuda_load(Printer *p, const Kernel *link, int operand, int a, int b)
+{
+	put_line(p, "[=](int64_t i%d, int64_t i%d) { return %s; },", a, b, kernel_place(link, operand));
+}
+
+void
+put_cuda_value(Printer *p, const Kernel *link, int local)
+{
+	const Into to = { .trial = true, .at = "", .lane = "" };
+	Kernel *made = kernel_copy(link);
+
+	made->operand.at[local].access = ACCESS_MADE;
+	open_loop(p, arena_printf(link->arena, "[=](int64_t i%d, int64_t i%d, float made)", link->shared - 1,
+				  link->naxis - 1));
+	put_lines(p, kernel_stage_element(made, 0, &to));
+	put_line(p, "return t%d;", kernel_stage_end(link, 0).let - 1);
+	p->indent--;
+	put_line(p, "},");
+}
+
+void
+put_cuda_store(Printer *p, const Kernel *link)
+{
+	const Into to = { .at = "", .lane = "" };
+
+	open_loop(p, arena_printf(link->arena, "[=](int64_t i%d, int64_t i%d, float r0)", link->shared - 1,
+				  link->shared));
+	put_lines(p, kernel_stage_element(link, link->stage.n - 1, &to));
+	p->indent--;
+	put_line(p, "});");
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
@@ -301,6 +348,8 @@ kernel_cuda_blocks(const Kernel *k, const Schedule *s)
 	const Printer p = { .kernel = k, .schedule = s };
 	const Size *n = product(k, 0, outer_axes(k));
 
+	if (k->next)
+		return product(k, 0, k->shared);
 	return is_shared(&p) ? n : size_ceil(k->sizes, n, size_number(k->sizes, CUDA_BLOCK));
 }
 
@@ -314,16 +363,16 @@ put_head(Printer *p)
 	kernel_cuda_params(p->kernel, &params);
 	buf_printf(&p->text, "(%s)\n{\n", params.n ? params.at : "");
 	buf_free(&params);
-	if (is_shared(p)) {
+	if (is_shared(p) || p->kernel->next) {
 		put_line(p, "const int64_t row = blockIdx.x;");
 		put_line(p, "const int t = (int)threadIdx.x;\n");
-		put_indices(p, 0, outer, "row");
+		put_cuda_indices(p, 0, p->kernel->next ? p->kernel->shared : outer, "row");
 		return;
 	}
 	put_line(p, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n");
 	put_line(p, "if (at >= %s)", c_size(p, product(p->kernel, 0, outer)));
 	put_line(p, "\treturn;");
-	put_indices(p, 0, outer, "at");
+	put_cuda_indices(p, 0, outer, "at");
 }
 
 /* Prints the computation of a thread's element, or of all elements of a serial axis in order. */
@@ -341,6 +390,50 @@ put_thread(Printer *p)
 		close_loop(p);
 }
 
+/* Prints a link. A thread computes every 256th row of its own axes. If it has none, the block reduces the row. */
+static void
+put_link(Printer *p)
+{
+	const int shared = p->kernel->shared, outer = outer_axes(p->kernel);
+
+	open_loop(p, "");
+	if (outer > shared) {
+		open_loop(p, arena_printf(p->kernel->arena, "for (int64_t at = t; at < %s; at += %d)",
+					  c_size(p, product(p->kernel, shared, outer)), CUDA_BLOCK));
+		put_cuda_indices(p, shared, outer, "at");
+	}
+	declare(p);
+	for (int i = 0; i < p->kernel->stage.n; i++)
+		put_stage(p, i);
+	if (outer > shared)
+		close_loop(p);
+	close_loop(p);
+	put_line(p, "__syncthreads();");
+}
+
+/* Prints the links of a chain for a point of the shared axes. Local operands are in shared memory. */
+static void
+put_links(Printer *p)
+{
+	for (int i = 0; i < p->kernel->operand.n; i++) {
+		const Operand *o = &p->kernel->operand.at[i];
+		int64_t bytes = 0;
+
+		if (o->access != ACCESS_LOCAL)
+			continue;
+		size_const(kernel_local(p->kernel, i), &bytes);
+		put_line(p, "__shared__ %s %s[%lld];", element_type(o->dtype), o->name,
+			 (long long)(bytes / rt_dtypes[o->dtype].bytes));
+	}
+	for (; p->kernel; p->kernel = p->kernel->next) {
+		const bool apart = outer_axes(p->kernel) > p->kernel->shared;
+		const Schedule s = { .rows = true, .inner = apart ? -1 : p->kernel->naxis - 1, .tile = -1 };
+
+		p->schedule = &s;
+		put_link(p);
+	}
+}
+
 char *
 kernel_print_cuda(const Kernel *k, const Schedule *s)
 {
@@ -348,7 +441,9 @@ kernel_print_cuda(const Kernel *k, const Schedule *s)
 
 	RT_ASSERT(kernel_has_cuda(k));
 	put_head(&p);
-	if (!kernel_has_rows(k)) {
+	if (k->next) {
+		put_links(&p);
+	} else if (!kernel_has_rows(k)) {
 		put_thread(&p);
 	} else {
 		put_row_gathers(&p, false, "return");

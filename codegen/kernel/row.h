@@ -2,7 +2,6 @@
  *
  *   row.c         arguments of a node, loop nests, launches
  *   kern_rnn.c    the time steps of recurrent layers
- *   kern_attention.c attention
  *   kern_int8.c   products and convolutions of 8-bit integers
  */
 #ifndef CODEGEN_ROW_H
@@ -90,7 +89,7 @@ const RtTensor *row_constant(const Row *, const char *name, RtDtype);
 struct ViConv;
 void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *packed[2]);
 RowForm row_embedding_bag, row_scan, row_topk;
-RowForm row_attention, row_attention_cuda, row_sdpa, row_sdpa_cuda;
+RowForm row_attention, row_sdpa;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;
 RowForm row_convolution, row_convolution_backward;
 

@@ -347,12 +347,45 @@ row_points(const Kernel *k, int inner)
 	return points;
 }
 
+/* Rows of a link are side by side if an operand that it reads is consecutive along the innermost axis of its own. */
+Schedule
+kernel_schedule_link(const Kernel *k)
+{
+	const int beside = k->naxis - k->nreduce - 1;
+	bool any = false;
+
+	for (int i = 0; i < k->operand.n && beside >= k->shared; i++) {
+		const Access access = k->operand.at[i].access;
+
+		any = any || ((access == ACCESS_READ || access == ACCESS_LOCAL) && kernel_uses(k, i) &&
+			      !kernel_stores(k, i) && kernel_consecutive(k, i, beside));
+	}
+	return kernel_schedule_rows(k, any, kernel_row_lanes(k));
+}
+
+/* A unit of a chain is a point of the shared axes. */
+static Schedule
+schedule_chain(const Kernel *k)
+{
+	Schedule s = { .rows = true, .inner = -1, .tile = -1, .columns = KERNEL_COLUMNS };
+	int64_t points, units;
+
+	s.units = size_number(k->sizes, 1);
+	for (int i = 0; i < k->shared; i++)
+		s.units = size_times(k->sizes, s.units, k->extent[i]);
+	s.grain = !kernel_typical(k, kernel_steps(k), &points) || !kernel_typical(k, s.units, &units) || !units ? 1 :
+		  1 + SHARE / (points / units + 1);
+	return s;
+}
+
 Schedule
 kernel_schedule(const Kernel *k, Tiling tiling, int inner)
 {
 	const bool unrolled = inner >= 0 && inner < k->naxis - 1 - (k->serial >= 0);
 	Schedule s = { .inner = inner, .tile = unrolled ? -1 : tiled_axis(k, tiling) };
 
+	if (k->next)
+		return schedule_chain(k);
 	if (kernel_has_rows(k))
 		return kernel_schedule_rows(k, kernel_rows_beside(k), kernel_row_lanes(k));
 	s.rows = inner > 0 || k->serial >= 0 || (k->naxis == 1 && gathers_rows(k));

@@ -73,7 +73,7 @@ kernel_schedules(Kernel *k, const Scheduled **out)
 	for (int i = 0; i < k->operand.n; i++)
 		along = along || k->operand.at[i].along >= 0;
 	add_schedule(&w, k, kernel_schedule(k, TILE_IF_LONG, kernel_inner(k)), -1);
-	for (int i = last; i >= 0 || i == last; i--)
+	for (int i = last; !k->next && (i >= 0 || i == last); i--)
 		if (i == last || !along)
 			(kernel_has_rows(k) ? add_rows : add_points)(&w, i < last ? swapped(k, i, last) : k,
 								     i < last ? i : -1);

@@ -154,6 +154,7 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 {
 	static const char *const access[] = {
 		[ACCESS_READ] = "read", [ACCESS_WRITE] = "write", [ACCESS_UPDATE] = "update", [ACCESS_MADE] = "made",
+		[ACCESS_LOCAL] = "local",
 	};
 
 	if (o->access == ACCESS_NUMBER) {
@@ -286,6 +287,8 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 		if (k->stage.at[i].select.count)
 			size_symbols(k->stage.at[i].select.count, seen);
 	size_symbols(s->units, seen);
+	if (k->next)
+		mark_symbols(k->next, s, seen);
 }
 
 /* Writes the symbols and their ranges: "symbols s0: 2..64, s1: 2.." */
@@ -337,7 +340,8 @@ put_axes(const Kernel *k, Buf *b)
 	for (int i = 0; i < k->naxis; i++) {
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
 		size_print(k->extent[i], SIZE_TEXT, false, b);
-		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" : "");
+		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" :
+			 i < k->shared ? " shared" : "");
 		if (kernel_range(k, i)) {
 			put_edge(k, &kernel_range(k, i)->first, "from", b);
 			put_edge(k, &kernel_range(k, i)->end, "to", b);
@@ -381,12 +385,15 @@ kernel_print(const Kernel *k, const Schedule *s, Buf *b)
 	}
 	buf_puts(b, "\n");
 	put_symbols(k, s, b);
-	buf_puts(b, "operands\n");
-	for (int i = 0; i < k->operand.n; i++)
-		put_operand(k, &k->operand.at[i], b);
-	put_axes(k, b);
-	for (int i = 0; i < k->stage.n; i++)
-		put_stage(k, i, b);
+	for (const Kernel *link = k; link; link = link->next) {
+		buf_puts(b, link == k ? "operands\n" : "then\n");
+		for (int i = 0; i < link->operand.n; i++)
+			if (link == k || kernel_uses(link, i))
+				put_operand(link, &link->operand.at[i], b);
+		put_axes(link, b);
+		for (int i = 0; i < link->stage.n; i++)
+			put_stage(link, i, b);
+	}
 	put_schedule(s, b);
 	buf_puts(b, "end\n");
 }

@@ -342,7 +342,8 @@ kernels_alike(const Kernel *a, const Kernel *b)
 {
 	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
 	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
-	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n)
+	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n ||
+	    a->shared != b->shared || !a->next != !b->next)
 		return false;
 	for (int i = 0; i < a->operand.n; i++)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))
@@ -364,15 +365,24 @@ Kernel *
 kernel_unify(SizeTable *sizes, const Measures *own, const Kernel *const *of)
 {
 	const Sizes *z = own->function;
-	Unifier u = { .sizes = &own->of, .own = own, .of = of, .kernel = kernel_copy(of[0]) };
-	int64_t *typical = new(u.kernel->arena, int64_t, SIZE_SYMBOLS);
+	Kernel *first = kernel_copy(of[0]);
+	const Kernel *link[SIZE_SAMPLES];
+	Unifier u = { .sizes = &own->of, .own = own, .of = link };
+	int64_t *typical = new(first->arena, int64_t, SIZE_SYMBOLS);
 
-	for (int k = 1; k < z->nsample; k++)
-		if (!kernels_alike(of[k], of[0]))
-			return NULL;
 	for (int i = 0; i < z->natom; i++)
 		typical[i] = z->atom[i][0];
-	u.kernel->sizes = sizes;
-	u.kernel->typical = typical;
-	return unify_sizes(&u) && unify_values(&u) ? u.kernel : NULL;
+	memcpy(link, of, (size_t)z->nsample * sizeof *link);
+	for (u.kernel = first; u.kernel; u.kernel = u.kernel->next) {
+		for (int k = 1; k < z->nsample; k++)
+			if (!kernels_alike(link[k], link[0]))
+				return NULL;
+		u.kernel->sizes = sizes;
+		u.kernel->typical = typical;
+		if (!unify_sizes(&u) || !unify_values(&u))
+			return NULL;
+		for (int k = 0; k < z->nsample; k++)
+			link[k] = link[k]->next;
+	}
+	return first;
 }

@@ -17,6 +17,9 @@ typedef struct VaAttention {
 	float scale;
 	float empty;    /* weight of the keys in a row that is masked out: NaN, as a softmax gives, or 0 */
 	int   causal;
+	int64_t rows, block;             /* number of queries of a head; most rows of a block */
+	int64_t batch, dims[VA_DIMS];    /* number of the batch's dims, and their sizes */
+	int64_t qb[VA_DIMS], kb[VA_DIMS], vb[VA_DIMS], mb[VA_DIMS], yb[VA_DIMS];         /* strides along them */
 } VaAttention;
 
 /* The head whose keys and values are in scratch memory. Its pointers are null if there is none. */
@@ -249,6 +252,34 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 		vm_product(m, g->width, n, s, columns, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
 	for (int64_t i = 0; i < m; i++)
 		va_divide(g->width, by[i], y + i * g->yr);
+}
+
+/* Computes units of all heads. A unit is a block of rows of one head. mask may be null. */
+VC_INLINE void
+va_attend(int64_t begin, int64_t end, const VaAttention *g, const float *q, const float *k, const float *v,
+	  const float *mask, float *y, float *scratch)
+{
+	const int64_t blocks = (g->rows + g->block - 1) / g->block;
+	VaPacked packed = { 0, 0 };
+
+	for (int64_t unit = begin; unit < end; unit++) {
+		const int64_t first = unit % blocks * g->block, left = g->rows - first;
+		int64_t qo = first * g->qr, ko = 0, vo = 0, mo = first * g->mr, yo = first * g->yr;
+		int64_t rest = unit / blocks;
+
+		for (int64_t d = g->batch - 1; d >= 0; d--) {
+			const int64_t at = rest % g->dims[d];
+
+			rest /= g->dims[d];
+			qo += at * g->qb[d];
+			ko += at * g->kb[d];
+			vo += at * g->vb[d];
+			mo += at * g->mb[d];
+			yo += at * g->yb[d];
+		}
+		va_attention(first, left < g->block ? left : g->block, g, q + qo, k + ko, v + vo,
+			     mask ? mask + mo : 0, y + yo, scratch, &packed);
+	}
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 enum {
 	VA_PACKED = 1 << 19,    /* largest number of floats of keys and values that are packed at once: vattend.h */
+	VA_DIMS = 8,            /* most dims of a batch */
 	/* number of input channels of a block; number of pixels of a run of rows: vback.h */
 	VB_BLOCK = 48, VB_PIXELS = 64,
 	/* most rows and columns of a unit of work; most axes of a batch of products: vmul.h */

@@ -1,16 +1,17 @@
-"""kiln show --stage kernels: evaluates the texts of products and convolutions here, point by point. The results must be the
+"""kiln show --stage kernels: evaluates the texts of products, convolutions, pools and attention here, point by point. The results must be the
 model's answer.
 
 usage: kernels_test.py KILN
 """
-import itertools, os, re, struct, sys, unittest, zipfile
+import itertools, math, os, re, struct, sys, unittest, zipfile
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 from hostile import Test, call, npy, npz
 
 OPERATORS = {"aten::add.Tensor": lambda a, b, alpha: a + alpha * b, "aten::mul.Tensor": lambda a, b: a * b, "aten::relu": lambda a: max(a, 0),
-             "aten::div.Tensor": lambda a, b: a / b}
+             "aten::div.Tensor": lambda a, b: a / b, "aten::mul.Scalar": lambda a, b: a * b, "aten::sub.Tensor": lambda a, b, alpha: a - alpha * b,
+             "prim::exp_normal": math.exp, "aten::reciprocal": lambda a: 1 / a, "aten::clamp_min": max}
 FOLDS = {"sum": (0.0, lambda a, b: a + b), "max": (float("-inf"), max)}
 KERNEL = re.compile(r"^kernel (\w+)(.*?)^end$", re.M | re.S)
 
@@ -33,53 +34,59 @@ def floats(path):
     return list(struct.unpack("<%df" % ((len(data) - begin) // 4), data[begin:]))
 
 
-def evaluate(text, memory):
-    """Runs a kernel's text. memory: elements of the operands that are read, in order. Returns the stored elements by place."""
-    def place(expression, point):
+class Link:
+    """A kernel, or a link of a chain, with the stored elements of all operands by name and place."""
+    def __init__(self, text, memory):
+        self.memory, self.operands, self.axes = memory, {}, []
+        for name, kind, rest in re.findall(r"^  (\w+) (f32 read|f32 write|f32 local|index) (.*)$", text, re.M):
+            at, _, bounds = rest.partition(" else ")[0].partition(" where ")
+            self.operands[name] = kind, at, [b.rsplit(" < ", 1) for b in bounds.split(", ")] if bounds else [], float(rest.partition(" else ")[2] or 0)
+        for name, extent, kind, first, a, end, b in re.findall(r"(i\d+): (\d+)( reduce| shared)?(?: from floor\((.*?), (\d+)\) to ceil\((.*?), (\d+)\))?",
+                                                               re.search("^axes .*$", text, re.M)[0]):
+            self.axes.append((name, kind.strip(), "(%s) // %s" % (first, a) if first else "0", "-(-(%s) // %s)" % (end, b) if end else extent))
+        self.stages = [(kind != "once", re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f", steps, re.M), re.findall(r"^  (r\d+) = (\w+)\((\w+)\) f", steps, re.M),
+                        re.findall(r"^  ([yl]\d+) = (\w+)$", steps, re.M)) for kind, steps in re.findall(r"^(do|each|once)\n((?:  .*\n)*)", text, re.M)]
+
+    def place(self, expression, point):
         return eval(expression, {"__builtins__": {}}, point)
 
-    operands, axes = {}, []
-    for name, kind, rest in re.findall(r"^  (\w+) (f32 read|f32 write|index) (.*)$", text, re.M):
-        at, _, bounds = rest.partition(" else ")[0].partition(" where ")
-        operands[name] = kind, at, [b.rsplit(" < ", 1) for b in bounds.split(", ")] if bounds else [], float(rest.partition(" else ")[2] or 0)
-    for name, extent, reduced, first, a, end, b in re.findall(r"(i\d+): (\d+)( reduce)?(?: from floor\((.*?), (\d+)\) to ceil\((.*?), (\d+)\))?",
-                                                              re.search("^axes .*$", text, re.M)[0]):
-        axes.append((name, extent, bool(reduced), "(%s) // %s" % (first, a) if first else "0", "-(-(%s) // %s)" % (end, b) if end else extent))
-    reads = dict(zip([o for o in operands if operands[o][0] == "f32 read"], memory))
-
-    def value(name, point):
-        kind, at, bounds, outside = operands[name]
-        if not all(0 <= place(a, point) < int(n) for a, n in bounds):
+    def value(self, name, point):
+        kind, at, bounds, outside = self.operands[name]
+        if not all(0 <= self.place(a, point) < int(n) for a, n in bounds):
             return outside
-        return float(place(at, point)) if kind == "index" else reads[name][place(at, point)]
+        return float(self.place(at, point)) if kind == "index" else self.memory[name][self.place(at, point)]
 
-    def points(reduced, outer={}):
-        of = [(n, range(place(first, outer), place(end, outer))) for n, _, r, first, end in axes if r == reduced]
-        return [dict(zip([n for n, _ in of], i)) for i in itertools.product(*[r for _, r in of])]
+    def points(self, kind, outer):
+        of = [(n, range(self.place(first, outer), self.place(end, outer))) for n, k, first, end in self.axes if k == kind]
+        return [{**outer, **dict(zip([n for n, _ in of], i))} for i in itertools.product(*[r for _, r in of])]
 
-    def ref(word, known, point):
-        return known[word] if word in known else value(word, point) if word[0] in "xn" and word[1].isdigit() else float(word)
+    def run(self, point):
+        """Runs the stages for each row at a point of the shared axes."""
+        for outer in self.points("", point):
+            known = {}
+            for each, lets, folds, stores in self.stages:
+                known.update((name, FOLDS[fold][0]) for name, fold, _ in folds)
+                for at in self.points("reduce", outer) if each else [outer]:
+                    ref = lambda word: known[word] if word in known else self.value(word, at) if word[0] in "xnly" and word[1].isdigit() else float(word)
+                    for name, operator, args in lets:
+                        known[name] = OPERATORS[operator](*[ref(a) for a in args.split(", ")])
+                    for name, fold, x in folds:
+                        known[name] = FOLDS[fold][1](known[name], ref(x))
+                    for name, x in stores:
+                        stored, to = self.memory[name], self.place(self.operands[name][1], at)
+                        assert name[0] == "l" or to not in stored
+                        stored[to] = ref(x)
 
-    def compute(steps, known, point):
-        for name, operator, args in re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f32$", steps, re.M):
-            known[name] = OPERATORS[operator](*[ref(a, known, point) for a in args.split(", ")])
-        return known
 
-    stored = {}
-    each, _, once = text.partition("\nonce\n")
-    folds = re.findall(r"^  (r\d+) = (\w+)\((\w+)\) f32 f32$", each, re.M)
-    for outer in points(False):
-        known = {name: FOLDS[fold][0] for name, fold, _ in folds}
-        for inner in points(True, outer) if folds else []:
-            point = {**outer, **inner}
-            at_point = compute(each, {}, point)
-            for name, fold, x in folds:
-                known[name] = FOLDS[fold][1](known[name], ref(x, at_point, point))
-        made = re.search(r"^  y0 = (\w+)$", text, re.M)[1]
-        at = place(operands["y0"][1], outer)
-        assert at not in stored
-        stored[at] = ref(made, compute(once if folds else each, known, outer), outer)
-    return [stored[i] for i in range(len(stored))]
+def evaluate(text, memory):
+    """Runs a kernel's text. memory: elements of the operands that are read, in order. Returns the stored elements by place."""
+    elements = {name: {} for name in re.findall(r"^  ([yl]\d+) f32", text, re.M)}
+    elements.update(zip(re.findall(r"^  (x\d+) f32 read", text.split("\nthen\n")[0], re.M), memory))
+    links = [Link(part + "\n", elements) for part in text.split("\nthen\n")]
+    for point in links[0].points("shared", {}):
+        for link in links:
+            link.run(point)
+    return [elements["y0"][i] for i in range(len(elements["y0"]))]
 
 
 class Kernels(Test):
@@ -88,8 +95,8 @@ class Kernels(Test):
         self.assertEqual(rc, status, (argv, err[-2000:]))
         return out.decode()
 
-    def check(self, source, micro, x, w, b=()):
-        """x, w, b: dims of the arguments, or of constants in the source, that the kernels read."""
+    def check(self, source, micro, x, w, b=(), times=1):
+        """x, w, b: dims of the arguments, or of constants in the source, that the kernels read. times: number of operands that are w."""
         arrays = {n: npy(d, data=struct.pack("<%df" % size(d), *numbers(size(d), by)))
                   for n, d, by in (("x", x, 3), ("w", w, 5), ("b", b, 7)) if d and re.search(r"[(,] ?%s: Tensor" % n, source)}
         self.put("m.py", source.encode())
@@ -99,7 +106,7 @@ class Kernels(Test):
         found = KERNEL.findall(self.kiln("show", "m.py", "-i", "in.npz", "--stage", "kernels"))
         self.assertTrue(any("microkernel %s;" % micro in text for _, text in found), found)
         for _, text in found:
-            memory = evaluate(text, [memory, numbers(size(w), 5), numbers(size(b), 7)])
+            memory = evaluate(text, [memory, *[numbers(size(w), 5)] * times, numbers(size(b), 7)])
         want = floats(os.path.join(self.dir, "OUT.npz"))
         self.assertEqual(len(memory), len(want))
         for got, right in zip(memory, want):
@@ -148,6 +155,11 @@ class Kernels(Test):
             for layout, last in ("x", "planes"), ("x.permute([0, 3, 1, 2])", "lanes"):
                 dims = [2, 4, 7, 6] if last == "planes" else [2, 7, 6, 4]
                 self.check("def forward(x: Tensor):\n    a = %s\n    return torch.contiguous(torch.%s)\n" % (layout, pool), "vp_pool_" + last, dims, ())
+
+    def test_attention(self):
+        for given, rest, b in ("", "None, 0., False", ()), ("", "None, 0., True, scale=0.3", ()), (", b: Tensor", "b", [5, 6]):
+            self.check("def forward(x: Tensor, w: Tensor%s):\n    return torch.scaled_dot_product_attention(x, w, w, %s)\n" % (given, rest),
+                       "va_attend", [2, 3, 5, 4], [3, 6, 4], b, times=2)
 
     def test_usage(self):
         self.put("m.py", b"def forward(x: Tensor):\n    return torch.neg(x)\n")

@@ -199,8 +199,9 @@ static void
 attention_of(int64_t m, int64_t n, int64_t inner, int64_t width, int mask, bool causal)
 {
 	static float q[MOST], k[MOST], x[MOST], y[MOST], scratch[8 * MOST];
-	const VaAttention g = { n, inner, width, inner, 1, inner, 1, width, 1, mask == 1 ? 0 : 2 * n, mask == 3 ? 2 : 1,
-				width + 1, 0.3f, NAN, causal };
+	const VaAttention g = { .n = n, .inner = inner, .width = width, .qr = inner, .qc = 1, .kr = inner, .kc = 1,
+				.vr = width, .vc = 1, .mr = mask == 1 ? 0 : 2 * n, .mc = mask == 3 ? 2 : 1,
+				.yr = width + 1, .scale = 0.3f, .empty = NAN, .causal = causal };
 	const int64_t numbers = mask == 0 ? 0 : mask == 1 ? n : (m - 1) * 2 * n + (n - 1) * g.mc + 1;
 	/* exact size, so that sanitizers detect accesses beyond it */
 	float *const all = malloc((size_t)(numbers + 1) * sizeof *all), *const add = all + 1;

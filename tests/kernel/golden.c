@@ -10,6 +10,7 @@
  *     --- cuda
  *     --- tiles          (of a sum of products: CUDA in tiles)
  *     --- microkernel    (the call of a hand-written function, if a row of micro.def matches the kernel)
+ *     --- cuda microkernel
  *
  * With a line `# simplify` the kernel is simplified and scheduled first, and `--- kernel` shows it.  With `# block` it
  * is the epilogue of another kernel, over a block of rows and columns.  An epilogue in registers (an operand is made)
@@ -63,10 +64,12 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 	const Size *grid[3];
 	int place[64];
 	Micro micro = { 0 };
+	MicroCuda cuda = { 0 };
 
 	for (int i = 0; i < 64; i++)
 		place[i] = i;
-	kernel_micro(k, symbols, 64, &micro);
+	kernel_micro(k, symbols, 16, 64, &micro);
+	kernel_micro_cuda(k, &cuda);
 	if (strstr(t->text, "# simplify\n")) {
 		kernel_simplify(k, 0);
 		s = kernel_schedule(k, TILE_IF_LONG, kernel_inner(k));
@@ -88,6 +91,8 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		buf_printf(b, "--- tiles\n%s", kernel_print_cuda_tiles(k));
 	if (micro.name)
 		put_micro(&micro, b);
+	if (cuda.name)
+		buf_printf(b, "--- cuda microkernel\n%s", cuda.text);
 }
 
 void

@@ -145,11 +145,47 @@ static const struct { const char *old, *new; int line; const char *message; } ba
 	{ "schedule", "select 2 least(x2)\n  y0 = r0\nschedule", 19,
 	  "operands of selected points are stored, not values" },
 	{ "schedule", "select 2 least(x2)\n  y0 = x2\nschedule", 21, "no schedule for these axes" },
+	{ "schedule", "then\n  l5 f32 local i1\naxes i0: 9\neach\n  y0 = x2\nschedule", 19,
+	  "links share axes, reduce others and have no gathers" },
 	{ "by 64", "by 63", 19, "no schedule for these axes" },
 	{ "by 64", "whole", 19, "no schedule for these axes" },
 	{ "of i1 by 64", "of i0 beside 8", 19, "no schedule for these axes" },
 	{ "of i1 by 64", "of i0 by 64", 19, "no schedule for these axes" },
 	{ "rows of i1 by 64", "points of i1 by 64", 19, "no schedule for these axes" },
+};
+
+/* And for a chain. */
+static const char chain[] =
+	"kernel chain\n"
+	"operands\n"
+	"  y0 f32 write 0\n"
+	"  x1 f32 read 64*i0 + i1\n"
+	"  l2 f32 local 0\n"
+	"axes i0: 9 shared, i1: 64 reduce\n"
+	"each\n"
+	"  r0 = sum(x1) f64 f32\n"
+	"once\n"
+	"  l2 = r0\n"
+	"then\n"
+	"  y0 f32 write i0\n"
+	"  l2 f32 local 0\n"
+	"axes i0: 9 shared, i1: 3 reduce\n"
+	"each\n"
+	"  r0 = max(l2) f32 f32\n"
+	"once\n"
+	"  y0 = r0\n"
+	"schedule rows; units 9; grain 2\n"
+	"end\n";
+
+static const struct { const char *old, *new; int line; const char *message; } bad_links[] = {
+	{ "9 shared, i1: 3", "8 shared, i1: 3", 14, "links share other axes" },
+	{ "9 shared, i1: 3", "9, i1: 3", 14, "links share other axes" },
+	{ "9 shared, i1: 64", "9, i1: 64", 11, "links share axes, reduce others and have no gathers" },
+	{ "then\n", "then\n  x9 f32 read i0\n", 12, "x9 is no operand of the first link" },
+	{ "l2 f32 local 0\naxes i0: 9 shared, i1: 3", "l2 f64 local 0\naxes i0: 9 shared, i1: 3", 13,
+	  "l2 differs from the first link's, or is gathered" },
+	{ "l2 f32 local 0", "l2 f32 local i1 where i1 < 3", 10, "l2 is not written to" },
+	{ "rows;", "rows of i1 by 16;", 19, "no schedule for a chain" },
 };
 
 typedef struct Try { char text[4096]; const char *rest; } Try;
@@ -199,6 +235,8 @@ refused(void **state)
 		is_refused(good, bad[i].old, bad[i].new, bad[i].line, bad[i].message);
 	for (size_t i = 0; i < sizeof bad_rows / sizeof *bad_rows; i++)
 		is_refused(rows, bad_rows[i].old, bad_rows[i].new, bad_rows[i].line, bad_rows[i].message);
+	for (size_t i = 0; i < sizeof bad_links / sizeof *bad_links; i++)
+		is_refused(chain, bad_links[i].old, bad_links[i].new, bad_links[i].line, bad_links[i].message);
 }
 
 static void
@@ -230,6 +268,9 @@ accepted(void **state)
 	assert_true(cx_try(&cx, read_text, &t));
 	assert_string_equal(t.rest, "\nkernel x");
 	with_change(&t, rows, "end\n", "end\nkernel x");
+	assert_true(cx_try(&cx, read_text, &t));
+	assert_string_equal(t.rest, "\nkernel x");
+	with_change(&t, chain, "end\n", "end\nkernel x");
 	assert_true(cx_try(&cx, read_text, &t));
 	assert_string_equal(t.rest, "\nkernel x");
 	arena_free(&arena);

@@ -2,9 +2,10 @@
  * Kernels from text, as codegen/kernel/text.c writes them, for tests.
  *
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
- *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
+ *               "operands" link { "then" link } schedule "end"            links behind the first one have its operands
+ *   link     := { operand } "axes" ( "none" | axis { "," axis } ) stage { stage }
  *   operand  := NAME "number" | NAME "index" place [ bounds ]
- *             | NAME TYPE ( "read" | "write" | "update" ) [ "from i0:" ] place
+ *             | NAME TYPE ( "read" | "write" | "update" | "local" ) [ "from i0:" ] place
  *                 [ bounds ]
  *             | NAME TYPE "made" [ place ]
  *   bounds   := [ "where" place "<" size { "," place "<" size } ] [ "else" number ]    the value outside of them
@@ -12,7 +13,7 @@
  *   part     := factor { "*" factor }, of which one may be an AXIS, a gather or a position
  *   position := "[" place "<" size "]"                                         of an operand's bounds; it has axes only
  *   gather   := "[" ( NAME | "t" N ) "<" size [ ", wraps" | ", clamps" | ", zero" ] "]"
- *   axis     := AXIS ":" size [ "serial" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
+ *   axis     := AXIS ":" size [ "serial" | "shared" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
  *   edge     := ( "floor" | "ceil" ) "(" place "," size ")" | "t" N            its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" ] { store }
@@ -206,7 +207,8 @@ read_bound(KernelReader *kr, const Operand *o)
 	read_expect(&kr->r, "<");
 	in = (Bound){ .offset = at.offset, .limit = read_size(kr) };
 	memcpy(in.stride, at.stride, sizeof in.stride);
-	if ((o->access != ACCESS_READ && o->access != ACCESS_INDEX) || o->ngather || at.ngather || at.bound.n)
+	if ((o->access != ACCESS_READ && o->access != ACCESS_INDEX && o->access != ACCESS_LOCAL) || o->ngather ||
+	    at.ngather || at.bound.n)
 		fail_at(kr, beg, "only what is read, and not by indices, has bounds");
 	return in;
 }
@@ -298,6 +300,7 @@ read_access(KernelReader *kr)
 {
 	static const char *const access[] = {
 		[ACCESS_READ] = "read", [ACCESS_WRITE] = "write", [ACCESS_UPDATE] = "update", [ACCESS_MADE] = "made",
+		[ACCESS_LOCAL] = "local",
 	};
 	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
 
@@ -314,11 +317,28 @@ read_operand_name(KernelReader *kr)
 	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
 	const size_t digits = strspn(word + 1, "0123456789");
 
-	if (!strchr("xysmn", *word) || !digits || digits > 4 || word[1 + digits])
+	if (!strchr("xysmnl", *word) || !digits || digits > 4 || word[1 + digits])
 		fail_at(kr, beg, "no name of an operand: %s", word);
-	if (map_get(&kr->operands, word))
+	if (map_get(&kr->operands, word) && !kr->k->shared)
 		fail_at(kr, beg, "another operand has the name %s", word);
 	return word;
+}
+
+/* Adds an operand. In a link behind the first one, it replaces the one with its name. */
+static void
+put_read(KernelReader *kr, const char *beg, Operand o)
+{
+	const int at = (int)(intptr_t)map_get(&kr->operands, o.name) - 1;
+
+	if (at < 0) {
+		if (kr->k->shared && o.access != ACCESS_INDEX && o.access != ACCESS_BITS)
+			fail_at(kr, beg, "%s is no operand of the first link", o.name);
+		map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
+		return;
+	}
+	if (kr->k->operand.at[at].access != o.access || kr->k->operand.at[at].dtype != o.dtype || o.ngather)
+		fail_at(kr, beg, "%s differs from the first link's, or is gathered", o.name);
+	kr->k->operand.at[at] = o;
 }
 
 static void
@@ -353,7 +373,7 @@ read_operand(KernelReader *kr)
 			read_place(kr, &o);
 		read_bounds(kr, &o);
 	}
-	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
+	put_read(kr, beg, o);
 }
 
 /* The number of a let that comes later: "t3". */
@@ -424,11 +444,11 @@ check_operands(KernelReader *kr, const char *beg)
 }
 
 static void
-read_operands(KernelReader *kr)
+read_operands(KernelReader *kr, const char *word)
 {
 	const char *beg = next_word(kr);
 
-	expect_word(kr, "operands");
+	expect_word(kr, word);
 	while (next_word(kr), strncmp(kr->r.p, "axes", 4))
 		read_operand(kr);
 	find_indices(kr, beg);
@@ -473,13 +493,15 @@ read_edge(KernelReader *kr, const char *what, AxisEdge *e)
 }
 
 static void
-read_axes(KernelReader *kr)
+read_axes(KernelReader *kr, const Kernel *last)
 {
 	Kernel *k = kr->k;
 	const char *beg;
+	int shared = 0;
 
 	expect_word(kr, "axes");
 	k->serial = -1;
+	k->naxis = 0;
 	if (read_accept_word(&kr->r, "none"))
 		return;
 	do {
@@ -493,6 +515,8 @@ read_axes(KernelReader *kr)
 		k->naxis++;
 		if (!k->nreduce && read_accept_word(&kr->r, "serial"))
 			k->serial = k->naxis - 1;
+		else if (shared == k->naxis - 1 && read_accept_word(&kr->r, "shared"))
+			shared++;
 		else if (read_accept_word(&kr->r, "reduce"))
 			k->nreduce++;
 		else if (k->nreduce)
@@ -507,6 +531,9 @@ read_axes(KernelReader *kr)
 				vec_push(k->arena, &k->range, range);
 		}
 	} while (read_accept(&kr->r, ","));
+	if (last ? shared != last->shared || memcmp(k->extent, last->extent, (size_t)shared * sizeof *k->extent) : 0)
+		fail_at(kr, beg, "links share other axes");
+	k->shared = shared;
 }
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
@@ -648,7 +675,8 @@ read_store(KernelReader *kr)
 	const int to = (int)(intptr_t)map_get(&kr->operands, word) - 1;
 	Ref value;
 
-	if (to < 0 || (kr->k->operand.at[to].access != ACCESS_WRITE && kr->k->operand.at[to].access != ACCESS_UPDATE))
+	if (to < 0 || (kr->k->operand.at[to].access != ACCESS_WRITE && kr->k->operand.at[to].access != ACCESS_UPDATE &&
+		       (kr->k->operand.at[to].access != ACCESS_LOCAL || kr->k->operand.at[to].bound.n)))
 		fail_at(kr, beg, "%s is not written to", word);
 	for (int i = vec_last(&kr->k->stage).store; i < kr->k->store.n; i++)
 		if (kr->k->store.at[i].operand == to)
@@ -671,7 +699,8 @@ read_stage(KernelReader *kr, bool each)
 	while (each && is_numbered(next_word(kr), 'r'))
 		read_state(kr);
 	while (next_word(kr), strncmp(kr->r.p, "schedule", 8) && strncmp(kr->r.p, "each", 4) &&
-			      strncmp(kr->r.p, "once", 4) && strncmp(kr->r.p, "select", 6))
+			      strncmp(kr->r.p, "once", 4) && strncmp(kr->r.p, "select", 6) &&
+			      strncmp(kr->r.p, "then", 4))
 		read_store(kr);
 }
 
@@ -713,7 +742,7 @@ read_steps(KernelReader *kr)
 		return;
 	}
 	kr->k->stage.n = 0;
-	while (next_word(kr), strncmp(kr->r.p, "schedule", 8)) {
+	while (next_word(kr), strncmp(kr->r.p, "schedule", 8) && strncmp(kr->r.p, "then", 4)) {
 		const bool selects = read_accept_word(&kr->r, "select");
 		const bool each = selects || read_accept_word(&kr->r, "each");
 
@@ -750,6 +779,11 @@ check_rows(KernelReader *kr, const Schedule *s, const char *beg)
 		     (!carries || (beside && kernel_moves(k, &k->operand.at[i].gather[0].by, s->inner)))) ||
 		    k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
+	if (k->next) {
+		if (!s->rows || s->inner >= 0 || s->tile >= 0 || s->grain < 1)
+			fail_at(kr, beg, "no schedule for a chain");
+		return;
+	}
 	if (!s->rows || s->table || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
 	    (kernel_has_lets_as_indices(k) && (beside || s->lanes > 1)) ||
 	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)) ||
@@ -876,6 +910,34 @@ check_computed(KernelReader *kr, const char *beg)
 	}
 }
 
+/* Reads a link: its operands, axes and stages. */
+static void
+read_link(KernelReader *kr, const char *beg, const Kernel *last)
+{
+	read_operands(kr, last ? "then" : "operands");
+	read_axes(kr, last);
+	check_operands(kr, beg);
+	read_steps(kr);
+	check_computed(kr, beg);
+}
+
+/* Reads the links of a chain behind the first one. */
+static void
+read_links(KernelReader *kr)
+{
+	Kernel *first = kr->k;
+
+	for (const char *beg = next_word(kr); !strncmp(beg, "then", 4); beg = next_word(kr)) {
+		Kernel *last = kr->k;
+
+		if (!first->shared || kernel_has_gathers(last) || !kernel_has_rows(last))
+			fail_at(kr, beg, "links share axes, reduce others and have no gathers");
+		kr->k = kernel_then(last);
+		read_link(kr, beg, last);
+	}
+	kr->k = first;
+}
+
 Kernel *
 kernel_read(Cx *cx, SizeTable *sizes, const Source *src, const char **at, Schedule *schedule)
 {
@@ -889,11 +951,8 @@ kernel_read(Cx *cx, SizeTable *sizes, const Source *src, const char **at, Schedu
 	kr.k = kernel_new(sizes, cx->arena, read_word(&kr.r, "")->name, "");
 	kr.k->comment = read_comment(&kr);
 	read_symbols(&kr);
-	read_operands(&kr);
-	read_axes(&kr);
-	check_operands(&kr, beg);
-	read_steps(&kr);
-	check_computed(&kr, beg);
+	read_link(&kr, beg, NULL);
+	read_links(&kr);
 	read_schedule(&kr, schedule);
 	expect_word(&kr, "end");
 	kernel_check(kr.k);

@@ -93,6 +93,16 @@ static const struct { const char *text; int64_t number[9][SAMPLES]; const char *
 	  "select @ greatest(x1) sorted\n  y0 = x1\nschedule rows of i1 by 1; units 9; grain 1\nend\n",
 	  { { 12, 2, 7 }, { 13, 3, 8 }, { 13, 3, 8 }, { 12, 2, 7 } },
 	  "axes i0: 9, i1: s1 reduce\nselect s1 - 1 greatest(x1) sorted\n" },
+	/* Links of a chain, each with its own numbers. */
+	{ "kernel chain  # chain\noperands\n  y0 f32 write 0\n  x1 f32 read @*i0 + i1\n  l2 f32 local i1\n"
+	  "axes i0: 9 shared, i1: @, i2: 3 reduce\neach\n  r0 = sum(x1) f32 f32\nonce\n  l2 = r0\nthen\n"
+	  "  y0 f32 write i0\n  l2 f32 local i1 where i1 < @\naxes i0: 9 shared, i1: @ reduce\neach\n"
+	  "  t0 = aten::mul.Scalar(l2, @.0) f32\n  r0 = max(t0) f32 f32\nonce\n  y0 = r0\n"
+	  "schedule rows; units 9; grain 1\nend\n",
+	  { { 13, 3, 8 }, { 13, 3, 8 }, { 5, 7, 11 }, { 13, 3, 8 }, { 2, 4, 8 } },
+	  "  x1 f32 read s1*i0 + i1\n  l2 f32 local i1\naxes i0: 9 shared, i1: s1, i2: 3 reduce\neach\n"
+	  "  r0 = sum(x1) f32 f32\nonce\n  l2 = r0\nthen\n  y0 f32 write i0\n  l2 f32 local i1 where i1 < s0\n"
+	  "  s3 bits s2\naxes i0: 9 shared, i1: s1 reduce\neach\n  t0 = aten::mul.Scalar(l2, s3) f32\n" },
 	/* Computed indices, and the sizes and doubles that they depend on. */
 	{ "kernel take  # upsample_nearest2d\noperands\n  y0 f32 write i0\n  n1 index i0\n"
 	  "  x2 f32 read @*[t0 < @, clamps]\naxes i0: 9\ndo\n"

@@ -451,6 +451,9 @@ class Forms(Form):
         call_ = "return torch.scaled_dot_product_attention(x, y, y, %s)"
         for rest in "None, 0., False", "None, 0., True", "None, 0., False, scale=0.7":
             self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
+        # A batch of more dims than the microkernel has: loops
+        self.form([call_ % "None, 0., True"], ["x=float32[2x2x2x2x2x2x2x2x2x7x5]", "y=float32[2x1x2x2x2x2x2x2x2x6x5]"])
+        self.form([call_ % "m"], ["x=float32[2..9x2x2x2x2x2x2x2x2x7x5]", "y=float32[2..9x2x2x2x2x2x2x2x2x6x5]", "m=float32[7x6]"])
         # Positions of an image. The larger size has more keys than there are kernels for if it is the only size.
         self.put("m.pt", model(body(["y = torch.linear(torch.transpose(torch.flatten(x, 2), 1, 2), %s)" % sin(4, 4),
                                       "return torch.scaled_dot_product_attention(y, y, y)"])))
