@@ -165,6 +165,17 @@ set_launch(Emit *e, Kernel *k, const Schedule *s, const char *text, KernelCall *
 	}
 }
 
+/* Passes packed weights instead of the constant. */
+static void
+pass_packed(Emit *e, const Micro *m, const RtTensor *w, KernelCall *call)
+{
+	const char *packed[2];
+
+	pack_int8(e, w, m->packed, packed);
+	call->args.at[m->weights] = (KernelArg){ .text = packed[0], .what = "packed weights" };
+	vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = packed[1], .what = "terms of zero points" }));
+}
+
 /* Emits the kernel as a call of a hand-written function. Returns false if none computes it. */
 static bool
 emit_micro(Emit *e, Kernel *k, KernelCall *call)
@@ -174,6 +185,8 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 
 	if (!kernel_micro(k, call->args.n, e->vf, e->nr, &m))
 		return false;
+	if (m.packed)
+		pass_packed(e, &m, k->operand.at[m.weights].constant, call);
 	if (m.zeros)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = "kiln_zeros", .what = "for padding" }));
 	if (e->zeros < m.zeros)
@@ -187,7 +200,7 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);
 	set_launch(e, k, s, m.text, call);
-	call->work = (Counts){ .form = k->name, .what = kernel_comment(k), .flops = count_of(kernel_steps(k)),
+	call->work = (Counts){ .form = k->name, .what = kernel_comment(k), .flops = count_of(m.steps),
 			       .bytes = -1 };
 	emit_header(e, m.header);
 	return true;

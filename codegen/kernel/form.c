@@ -1147,7 +1147,8 @@ kernel_check(const Kernel *k)
 			check_gather(k, i, &o->gather[g]);
 		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ || o->access == ACCESS_INDEX ||
 			  (o->access == ACCESS_LOCAL && !kernel_stores(k, i)));
-		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].compute == o->dtype);
+		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].category == 'I' ||
+			  rt_dtypes[o->dtype].compute == o->dtype);
 		(void)o;
 	}
 	for (int i = 0; i < k->stage.n; i++)

@@ -92,6 +92,7 @@ typedef struct Operand {
 	Gather      gather[KERNEL_GATHERS];
 	Vec(Bound)  bound;       /* conditions that must all hold for an element to exist */
 	IValue      outside;     /* value of an element that does not exist; RT_NONE for 0 */
+	const RtTensor *constant;        /* weights that a microkernel reads packed; or null */
 } Operand;
 
 typedef struct Let {             /* The result of a pointwise row. */

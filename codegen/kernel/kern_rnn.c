@@ -155,7 +155,7 @@ put_bytes(Row *r, Launch *l)
 	v.oc = d->hidden;
 	k = body_number(&l->body, "k", v.ic);
 	if (r->e)
-		row_pack_int8(r, d->w, &v, packed);
+		pack_int8(r->e, d->w, &v, packed);
 	out_line(&l->fields, ".hidden = %s, .k = %s,", body_number(&l->body, "hidden", d->hidden), k);
 	out_line(o, "const ViWeights w = { p[%d], p[%d], p[%d], 0 };", l->narg, l->narg + 1, l->narg + 2);
 	l->arg[l->narg++].text = packed[0];

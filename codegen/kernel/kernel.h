@@ -452,9 +452,10 @@ const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t
 const char *pack_winograd(Emit *, int tile, const RtTensor *, RtPacking);
 /* Returns the number of elements of a transformed tile of one channel, and of a transformed filter. */
 int winograd_elements(int tile);
-/* Stores 8-bit weights that vi_pack (vint8.h) has packed. */
+/* Packs 8-bit weights by vi_pack (vint8.h). packed: C of the weights, and of the terms that zero points add to each
+ * column's sums. */
 struct ViConv;
-const char *pack_bytes(Emit *, const RtTensor *, const void *packed, const struct ViConv *);
+void pack_int8(Emit *, const RtTensor *, const struct ViConv *, const char *packed[2]);
 /* Stores a vector of n floats and fills its last panel with zeros. `past`: number of floats that may be read past the
  * end. */
 const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);

@@ -11,23 +11,26 @@
 #include "micro.h"
 #include "micro_chain.h"
 #include "print.h"
+#include "../../rt/ops/vint8.h"
 #include "../../rt/ops/vscratch.h"
 
 #include <string.h>
 
-enum { PASSED = 7, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
-enum { ROW_GRAIN = 16384 };       /* number of points that are worth waking a thread */
+enum { PASSED = 8, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
+/* numbers of points, and of products of 8-bit integers, that are worth waking a thread */
+enum { ROW_GRAIN = 16384, INT8_GRAIN = 1 << 20 };
 
-/* Operands by name. None is 0, so it ends a list. */
-enum { END, Y, AT, X, W, BIAS, Q, K, V, MASK, WRONG, ZEROS, SCRATCH };
+/* Operands by name. None is 0, so it ends a list. START: terms of zero points, packed beside 8-bit weights. */
+enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCRATCH };
 
 /* Axes by name. */
-enum { N, C, G, OC, OH, OW, P, IC, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
+enum { N, C, G, OC, OD, OH, OW, P, IC, KD, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
 
 typedef struct Match {
 	const Kernel *kernel;
 	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is none */
 	bool adaptive;                   /* whether windows are parts of the input */
+	int out, tap;                    /* first of the axes of positions, and of taps */
 	int vf, nr;                      /* floats of a vector, columns of a panel (Emit) */
 	Buf text;
 	int nmember;
@@ -40,6 +43,8 @@ typedef struct Match {
 	AttentionChain attention;
 	bool cuda;                       /* whether members are assigned, as statements of CUDA */
 	Printer *printer;                /* prints the accessors of a CUDA function */
+	const ViConv *packed;            /* sizes by which 8-bit weights W are packed; null if they are not */
+	const Size *steps;               /* number of operations; null: all lets and folds */
 } Match;
 
 static const Size *
@@ -108,35 +113,37 @@ is_window(const Match *m, int i)
 	const Bound *in = &operand(m, X)->bound.at[i];
 
 	for (int a = 0; a < m->kernel->naxis; a++)
-		if (a != m->axis[OH + i] && a != m->axis[KH + i] && !size_is(in->stride[a], 0))
+		if (a != m->axis[m->out + i] && a != m->axis[m->tap + i] && !size_is(in->stride[a], 0))
 			return false;
-	return in->unit && !kernel_range(m->kernel, m->axis[KH + i]) && size_is(stride(m, X, OH + i), 0) &&
-	       size_is(stride(m, X, KH + i), 0);
+	return in->unit && !kernel_range(m->kernel, m->axis[m->tap + i]) && size_is(stride(m, X, m->out + i), 0) &&
+	       size_is(stride(m, X, m->tap + i), 0);
 }
 
 /* Is dim i divided among the results' positions? */
 static bool
 is_divided(const Match *m, int i)
 {
-	const AxisRange *r = kernel_range(m->kernel, m->axis[KH + i]);
-	const int out = m->axis[OH + i];
+	const AxisRange *r = kernel_range(m->kernel, m->axis[m->tap + i]);
+	const int out = m->axis[m->out + i];
 
 	return r && r->first.of == out && r->end.of == out && !r->first.up && r->end.up && r->first.plus &&
 	       size_is(r->first.plus, 0) && r->first.times == r->end.times && r->end.plus == r->end.times &&
-	       r->first.per == extent(m, OH + i) && r->end.per == extent(m, OH + i) &&
-	       size_is(stride(m, X, OH + i), 0);
+	       r->first.per == extent(m, m->out + i) && r->end.per == extent(m, m->out + i) &&
+	       size_is(stride(m, X, m->out + i), 0);
 }
 
-/* Do windows, or parts, run over two dims of x? */
+/* Do windows, or parts, run over n dims of x? `out` and `tap` are the first axes of positions and of taps. */
 static bool
-has_windows(Match *m)
+has_windows(Match *m, int n, int out, int tap)
 {
 	const Operand *x = operand(m, X);
 
-	if (x->access != ACCESS_READ || x->ngather || x->dtype != RT_f32 || (x->bound.n && x->bound.n != 2))
+	if (x->access != ACCESS_READ || x->ngather || (x->bound.n && x->bound.n != n))
 		return false;
 	m->adaptive = !x->bound.n;
-	for (int i = 0; i < 2; i++)
+	m->out = out;
+	m->tap = tap;
+	for (int i = 0; i < n; i++)
 		if (!(m->adaptive ? is_divided : is_window)(m, i))
 			return false;
 	return true;
@@ -155,31 +162,31 @@ find_pool(Match *m)
 	m->operand[AT] = last - 1;
 	m->operand[X] = last;
 	return k->naxis == 6 && k->nreduce == 2 && last < k->operand.n && k->operand.at[0].dtype == RT_f32 &&
-	       has_windows(m);
+	       operand(m, X)->dtype == RT_f32 && has_windows(m, 2, OH, KH);
 }
 
 static const Size *
 taps(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : extent(m, KH + i);
+	return m->adaptive ? constant(m, 1) : extent(m, m->tap + i);
 }
 
 static const Size *
 input_size(const Match *m, int i)
 {
-	return m->adaptive ? kernel_range(m->kernel, m->axis[KH + i])->first.times : input_bound(m, i)->limit;
+	return m->adaptive ? kernel_range(m->kernel, m->axis[m->tap + i])->first.times : input_bound(m, i)->limit;
 }
 
 static const Size *
 step(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[OH + i]];
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[m->out + i]];
 }
 
 static const Size *
 dilation(const Match *m, int i)
 {
-	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[KH + i]];
+	return m->adaptive ? constant(m, 1) : input_bound(m, i)->stride[m->axis[m->tap + i]];
 }
 
 static const Size *
@@ -191,7 +198,7 @@ padding(const Match *m, int i)
 static const Size *
 input_stride(const Match *m, int i)
 {
-	return m->adaptive ? stride(m, X, KH + i) : input_bound(m, i)->unit;
+	return m->adaptive ? stride(m, X, m->tap + i) : input_bound(m, i)->unit;
 }
 
 /* ---- folds ------------------------------------------------------------------------------------------------------- */
@@ -280,33 +287,30 @@ divisor(const Match *m)
 	       by->kind == REF_OPERAND ? m->kernel->operand.at[by->at].offset : NULL;
 }
 
-/* The operand that is 1 at each element that a mean counts. Null if there is none. */
-static const Operand *
-counted(const Match *m)
+/* Is the operand 1 at each element within these bounds: of the input, or also of the padding? */
+static bool
+is_one_within(const Match *m, const Operand *o, bool padding_too)
+{
+	if (o->access != ACCESS_INDEX || !size_is(o->offset, 1) || o->bound.n != operand(m, X)->bound.n)
+		return false;
+	for (int i = 0; i < m->kernel->naxis; i++)
+		if (!size_is(o->stride[i], 0))
+			return false;
+	for (int i = 0; i < o->bound.n; i++)
+		if (!is_wider(m, &o->bound.at[i], input_bound(m, i), padding_too ? padding(m, i) : constant(m, 0)))
+			return false;
+	return true;
+}
+
+/* Does the mean count the elements within these bounds? */
+static bool
+counts(const Match *m, bool padding_too)
 {
 	const Kernel *k = m->kernel;
 	const Ref *x = k->state.n == 2 ? &k->state.at[1].x : NULL;
-	const Operand *o = x && x->kind == REF_OPERAND ? &k->operand.at[x->at] : NULL;
 
-	if (!o || o->access != ACCESS_INDEX || strcmp(k->state.at[1].fold->name, "sum") || !size_is(o->offset, 1) ||
-	    o->bound.n != operand(m, X)->bound.n)
-		return NULL;
-	for (int i = 0; i < k->naxis; i++)
-		if (!size_is(o->stride[i], 0))
-			return NULL;
-	return o;
-}
-
-/* Does the mean count the elements within these bounds: of the input, or also of the padding? */
-static bool
-counts(const Match *m, bool with_padding)
-{
-	const Operand *o = counted(m);
-
-	for (int i = 0; o && i < o->bound.n; i++)
-		if (!is_wider(m, &o->bound.at[i], input_bound(m, i), with_padding ? padding(m, i) : constant(m, 0)))
-			return false;
-	return o;
+	return x && x->kind == REF_OPERAND && !strcmp(k->state.at[1].fold->name, "sum") &&
+	       is_one_within(m, &k->operand.at[x->at], padding_too);
 }
 
 static bool
@@ -400,9 +404,9 @@ find_convolution(Match *m)
 	m->operand[X] = 1;
 	m->operand[W] = 2;
 	m->operand[BIAS] = k->operand.n == 4 ? 3 : -1;
-	return k->naxis == 8 && k->nreduce == 3 && (k->operand.n == 3 || k->operand.n == 4) && has_windows(m) &&
-	       !m->adaptive && operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, Y, OC) &&
-	       runs_on(m, X, IC);
+	return k->naxis == 8 && k->nreduce == 3 && (k->operand.n == 3 || k->operand.n == 4) &&
+	       operand(m, X)->dtype == RT_f32 && has_windows(m, 2, OH, KH) && !m->adaptive &&
+	       operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, Y, OC) && runs_on(m, X, IC);
 }
 
 /* Finds the gradient of weights: axes groups, output and input channels, taps; reduced are images and positions of the
@@ -418,9 +422,9 @@ find_weight_gradient(Match *m)
 	m->operand[X] = 1;
 	m->operand[W] = 2;
 	m->operand[BIAS] = -1;
-	return k->naxis == 8 && k->nreduce == 3 && k->operand.n == 3 && has_windows(m) && !m->adaptive &&
-	       operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && runs_on(m, W, OC) && runs_on(m, X, IC) &&
-	       runs_on(m, Y, OC);
+	return k->naxis == 8 && k->nreduce == 3 && k->operand.n == 3 && operand(m, X)->dtype == RT_f32 &&
+	       has_windows(m, 2, OH, KH) && !m->adaptive && operand(m, X)->outside.tag == RT_NONE &&
+	       is_biased_sum(m) && runs_on(m, W, OC) && runs_on(m, X, IC) && runs_on(m, Y, OC);
 }
 
 /* The channels of all groups. */
@@ -475,6 +479,22 @@ typical(const Match *m, const Size *s)
 	int64_t n;
 
 	return kernel_typical(m->kernel, s, &n) ? n : 0;
+}
+
+/* The size as a number, or 0 if it is not constant. */
+static int64_t
+known(const Size *s)
+{
+	int64_t n;
+
+	return size_const(s, &n) ? n : 0;
+}
+
+/* Have both operands the same strides? */
+static bool
+is_alike(const Match *m, int a, int b)
+{
+	return !memcmp(operand(m, a)->stride, operand(m, b)->stride, sizeof operand(m, a)->stride);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -631,6 +651,165 @@ product_grain(const Match *m)
 	return 1 + ROW_GRAIN / (n > 0 ? n : 1);
 }
 
+/* ---- 8-bit integers ---------------------------------------------------------------------------------------------- */
+
+/* Is the let this row's, of this value? Terms of sums have no factor. */
+static bool
+is_step(const Match *m, int at, OpRow row, RefKind kind, int of)
+{
+	const Let *l = at < m->kernel->let.n ? &m->kernel->let.at[at] : NULL;
+	const bool adds = row == ROW_add_Tensor || row == ROW_sub_Tensor;
+
+	return l && l->op->row == (int)row && refers_to(&l->arg[0], kind, of) &&
+	       (!adds || (l->arg[2].kind == REF_NUMBER && l->arg[2].number.u.i == 1));
+}
+
+static const Ref *
+second(const Match *m, int let)
+{
+	return &m->kernel->let.at[let].arg[1];
+}
+
+/* Does it fold the products of x - zero and W as int32? Padding adds nothing: it is `zero`, or x - zero is multiplied
+ * by 0 there. */
+static bool
+folds_bytes(const Match *m, bool sums)
+{
+	const Kernel *k = m->kernel;
+	const Operand *x = operand(m, X);
+	const int masked = sums && k->let.n == 3, last = 1 + masked;
+	const Folded *sum = k->state.n == 1 ? &k->state.at[0] : NULL;
+
+	if (!sum || strcmp(sum->fold->name, "sum") || sum->part != RT_i32 || sum->total != RT_i32 ||
+	    k->stage.n != 2 || k->stage.at[1].each || k->stage.at[1].let != last + 1 || k->store.n != 1 ||
+	    !is_step(m, 0, ROW_sub_Tensor, REF_OPERAND, m->operand[X]) ||
+	    !is_step(m, last, ROW_mul_Tensor, REF_LET, masked) ||
+	    !refers_to(second(m, last), REF_OPERAND, m->operand[W]) || !refers_to(&sum->x, REF_LET, last))
+		return false;
+	if (!sums)
+		return second(m, 0)->kind == REF_NUMBER && x->outside.tag == RT_INT &&
+		       x->outside.u.i == second(m, 0)->number.u.i;
+	for (int i = 0; i < 3; i++)
+		if (!masked && !size_is(padding(m, i), 0))
+			return false;
+	return refers_to(second(m, 0), REF_OPERAND, m->operand[ZERO]) && x->outside.tag == RT_NONE &&
+	       (!masked || (is_step(m, 1, ROW_mul_Tensor, REF_LET, 0) && second(m, 1)->kind == REF_OPERAND &&
+			    is_one_within(m, &k->operand.at[second(m, 1)->at], false)));
+}
+
+/* Are sums scaled, clamped and rounded to 8 bits? */
+static bool
+ends_in_bytes(const Match *m)
+{
+	return m->kernel->let.n == 7 && is_step(m, 2, ROW_add_Tensor, REF_STATE, 0) &&
+	       refers_to(second(m, 2), REF_OPERAND, m->operand[BIAS]) && is_step(m, 3, ROW_mul_Tensor, REF_LET, 2) &&
+	       refers_to(second(m, 3), REF_OPERAND, m->operand[FACTOR]) && is_step(m, 4, ROW_clamp, REF_LET, 3) &&
+	       second(m, 4)->kind == REF_NUMBER && second(m, 4)[1].kind == REF_NUMBER &&
+	       is_step(m, 5, ROW_round, REF_LET, 4) && is_step(m, 6, ROW_add_Tensor, REF_LET, 5) &&
+	       second(m, 6)->kind == REF_NUMBER && refers_to(&m->kernel->store.at[0].value, REF_LET, 6) &&
+	       size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC) && is_alike(m, BIAS, FACTOR);
+}
+
+/* Are both images channels-last and dense, with any distance between pixels? */
+static bool
+has_pixels(const Match *m)
+{
+	const Size *x = input_stride(m, 2), *y = stride(m, Y, OW);
+
+	for (int i = 2; i > 0; i--) {
+		x = times(m, input_size(m, i), x);
+		y = times(m, extent(m, OD + i), y);
+		if (input_stride(m, i - 1) != x || stride(m, Y, OD + i - 1) != y)
+			return false;
+	}
+	return stride(m, X, N) == times(m, input_size(m, 0), x) && stride(m, Y, N) == times(m, extent(m, OD), y) &&
+	       size_is(stride(m, X, IC), 1) && size_is(stride(m, Y, OC), 1) && runs_on(m, X, IC) && runs_on(m, Y, OC) &&
+	       size_is(operand(m, X)->offset, 0) && size_is(operand(m, Y)->offset, 0);
+}
+
+/* Finds a convolution of 8-bit integers over volumes by constant weights: axes n, the result's positions, groups and
+ * their output channels; reduced are a group's input channels and the taps. sums: its result is the sums. */
+static bool
+find_int8(Match *m, bool sums)
+{
+	static const int names[] = { N, OD, OH, OW, G, OC, IC, KD, KH, KW };
+	const Kernel *k = m->kernel;
+
+	if (k->naxis != 10 || k->nreduce != 4 || k->operand.n < 4 + !sums || !k->operand.at[2].constant ||
+	    k->operand.at[2].dtype != RT_i8)
+		return false;
+	name_axes(m, names, 10);
+	m->operand[Y] = 0, m->operand[X] = 1, m->operand[W] = 2;
+	m->operand[BIAS] = m->operand[ZERO] = 3;
+	m->operand[FACTOR] = 4;
+	return (operand(m, X)->dtype == RT_u8 || operand(m, X)->dtype == RT_i8) &&
+	       operand(m, Y)->dtype == (sums ? RT_i32 : operand(m, X)->dtype) && has_windows(m, 3, OD, KD) &&
+	       !m->adaptive && folds_bytes(m, sums) &&
+	       (sums ? refers_to(&k->store.at[0].value, REF_STATE, 0) : ends_in_bytes(m)) && has_pixels(m);
+}
+
+/* Its sizes on the typical ones. */
+static ViConv
+int8_sizes(const Match *m)
+{
+	ViConv v = {
+		.n = typical(m, extent(m, N)), .d = typical(m, input_size(m, 0)), .h = typical(m, input_size(m, 1)),
+		.w = typical(m, input_size(m, 2)), .ic = typical(m, extent(m, IC)), .od = typical(m, extent(m, OD)),
+		.oh = typical(m, extent(m, OH)), .ow = typical(m, extent(m, OW)), .oc = typical(m, extent(m, OC)),
+		.kd = known(extent(m, KD)), .kh = known(extent(m, KH)), .kw = known(extent(m, KW)),
+		.sd = known(step(m, 0)), .sh = known(step(m, 1)), .sw = known(step(m, 2)), .pd = known(padding(m, 0)),
+		.ph = known(padding(m, 1)), .pw = known(padding(m, 2)), .dd = known(dilation(m, 0)),
+		.dh = known(dilation(m, 1)), .dw = known(dilation(m, 2)), .groups = known(extent(m, G)),
+		.flip = operand(m, X)->dtype == RT_i8,
+	};
+
+	v.part = vi_divides(&v) ? VI_PART : v.oc;
+	return v;
+}
+
+/* The columns of a unit of work. */
+static const Size *
+int8_part(const Match *m)
+{
+	const ViConv v = int8_sizes(m);
+
+	return vi_divides(&v) ? constant(m, VI_PART) : extent(m, OC);
+}
+
+static const ViConv *
+int8_packing(const Match *m)
+{
+	ViConv *v = new(m->kernel->arena, ViConv, 1);
+
+	*v = int8_sizes(m);
+	return v;
+}
+
+static int64_t
+int8_scratch(const Match *m)
+{
+	const ViConv v = int8_sizes(m);
+
+	return vi_scratch(&v) + 1;
+}
+
+static int64_t
+int8_grain(const Match *m)
+{
+	const ViConv v = int8_sizes(m);
+	const int64_t units = vi_is_depthwise(&v) ? vi_lines(&v) : vi_units(&v),
+		      products = vi_pixels(&v) * v.groups * v.oc * v.ic * vi_window(&v);
+
+	return 1 + INT8_GRAIN * units / (products > 0 ? products : 1);
+}
+
+/* A number of the steps behind the sums: the second or third argument of a let. */
+static int64_t
+step_number(const Match *m, int let, int i)
+{
+	return (int64_t)second(m, let)[i].number.u.f;
+}
+
 /* ---- computed coordinates ---------------------------------------------------------------------------------------- */
 
 /* Let i of those of a pointwise row. Null if there are not so many. */
@@ -716,15 +895,6 @@ is_line(const Match *m)
 {
 	return (flags_of(m, ROW_prim_resize_source) & 7) == VZ_LINEAR && size_is(operand(m, X)->gather[0].limit, 1) &&
 	       size_is(extent(m, OH), 1);
-}
-
-/* The size as a number, or 0 if it is not constant. */
-static int64_t
-known(const Size *s)
-{
-	int64_t n;
-
-	return size_const(s, &n) ? n : 0;
 }
 
 static VzDim
@@ -864,13 +1034,6 @@ head_dims(const Match *m)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Have both operands the same strides? */
-static bool
-is_alike(const Match *m, int a, int b)
-{
-	return !memcmp(operand(m, a)->stride, operand(m, b)->stride, sizeof operand(m, a)->stride);
-}
-
 /* Begins a member: of an initializer, or an assignment in CUDA. */
 static void
 put_name(Match *m, const char *name)
@@ -970,10 +1133,15 @@ put_initializers(Match *m, const char *text)
 #define BATCH_EXTENT(i) batch_extent(m, i)
 #define BATCH_ALONG(x, i) batch_along(m, x, i)
 #define BATCH_POINTS batch_points(m)
+#define INT8(sums) find_int8(m, sums)
+#define INT8_PART int8_part(m)
+#define STEP_NUMBER(let, i) step_number(m, let, i)
+#define SIGNED(x) (operand(m, x)->dtype == RT_i8)
 #define IF(condition, size) ((condition) ? (size) : constant(m, 0))
 #define OFFSET(x) operand(m, x)->offset
 #define NUMBER(n) constant(m, n)
-#define BLOCKS(size, n) size_ceil(m->kernel->sizes, size, constant(m, n))
+#define PARTS(size, part) size_ceil(m->kernel->sizes, size, part)
+#define BLOCKS(size, n) PARTS(size, constant(m, n))
 #define PANEL m->nr
 #define TYPICAL(size) typical(m, size)
 #define INPUT(i) input_size(m, i)
@@ -1048,6 +1216,8 @@ put_initializers(Match *m, const char *text)
 #define ZEROS(size) m->zeros = size;
 #define GRAIN(n) m->grain = n;
 #define TALL(n) m->tall = n;
+#define PACKING(sizes) m->packed = sizes;
+#define STEPS(size) m->steps = size;
 #define PASS(...) __VA_ARGS__
 #define CUDA(function, type, pattern, members, columns, rows, heads, accessors) \
 	static bool function##_fits(Match *m) { return pattern; } \
@@ -1107,7 +1277,7 @@ argument(const Match *m, int name)
 {
 	int at = 0;
 
-	if (name == WRONG || name == ZEROS)
+	if (name == WRONG || name == ZEROS || name == START)
 		return kernel_addresses(m->kernel);
 	if (m->operand[name] < 0)
 		return -1;
@@ -1137,7 +1307,7 @@ put_call(Printer *p, const Match *m, const MicroRow *row)
 }
 
 /* Returns the body of a function that calls the row's. Its struct is static if no member depends on sizes. Symbols come
- * behind the zeros. */
+ * behind zeros and packed weights. */
 static const char *
 call_text(Match *m, const MicroRow *row, int symbols)
 {
@@ -1150,7 +1320,7 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	row->put_members(m);
 	buf_puts(&p.text, "{\n");
 	put_line(&p, "void *const *p = arg;");
-	put_named_sizes(&p, symbols + (m->zeros ? 1 : 0));
+	put_named_sizes(&p, symbols + (m->zeros || m->packed));
 	put_line(&p, "%sconst %s v = {", named->naming && named->naming->at.n ? "" : "static ", row->type);
 	buf_puts(&p.text, m->text.at);
 	buf_puts(&p.text, "\n\t};\n\n");
@@ -1186,6 +1356,9 @@ kernel_micro(const Kernel *k, int symbols, int vf, int nr, Micro *out)
 		out->scratch = m.bytes;
 		out->tall = m.tall;
 		out->narrow = m.narrow;
+		out->packed = m.packed;
+		out->weights = m.packed ? argument(&m, W) : -1;
+		out->steps = m.steps ? m.steps : kernel_steps(k);
 		if (m.zeros && !size_const(m.zeros, &out->zeros))
 			BUG("%s: the number of zeros is no constant", row->name);
 		return true;

@@ -11,6 +11,11 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	int64_t     grain;
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread, if sizes are constant */
 	int64_t     zeros;       /* number of zeros that it reads; they are an argument behind those of the kernel */
+	/* Sizes by which 8-bit weights, an argument of the call, are packed. Null if they are not. A second packed part
+	 * is an argument behind those of the kernel (pack_int8). */
+	const struct ViConv *packed;
+	int         weights;     /* index of that argument, and of the kernel's operand; -1 if there is none */
+	const Size *steps;       /* number of operations */
 	int64_t     tall;        /* most rows of a product by panels in a unit (Emit.tall); 0 if there is none */
 	const Size *narrow;      /* Size that must be at most INT32_MAX. Null if none must, or if it always is. */
 } Micro;

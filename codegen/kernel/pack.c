@@ -302,14 +302,31 @@ note_bytes(Emit *e, const RtTensor *w, int64_t at, const ViConv *v)
 	}
 }
 
-const char *
-pack_bytes(Emit *e, const RtTensor *w, const void *packed, const ViConv *v)
+/* Adds bytes to the weights. Returns their C. */
+static const char *
+add_bytes(Emit *e, WeightForm form, const void *bytes, int64_t n, int64_t *at)
 {
-	const int64_t at = weights_add(&e->weights, WEIGHT_PANELS, packed, vi_packed(v));
+	*at = weights_add(&e->weights, form, bytes, n);
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)*at);
+}
 
+void
+pack_int8(Emit *e, const RtTensor *w, const ViConv *v, const char *packed[2])
+{
+	const int64_t channels = v->groups * v->oc, *s = w->strides;
+	ptrdiff_t stride[5] = { s[0], s[1] };
+	int8_t *const panels = new(e->cx->arena, int8_t, vi_packed(v));
+	int32_t *const start = new(e->cx->arena, int32_t, channels);
+	int64_t at;
+
+	for (int i = 2; i < w->ndim; i++)
+		stride[5 - w->ndim + i] = s[i];
+	vi_pack(v, (const int8_t *)rt_data(w), stride, panels, start);
+	packed[1] = add_bytes(e, WEIGHT_BIAS, start, channels * (int64_t)sizeof *start, &at);
+	packed[0] = add_bytes(e, WEIGHT_PANELS, panels, vi_packed(v), &at);
 	if (!vi_is_depthwise(v))
 		note_bytes(e, w, at, v);
-	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)at);
+	e->int8 = true;
 }
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */

@@ -26,6 +26,16 @@ row_tensor(const Row *r, const char *name)
 }
 
 const RtTensor *
+row_constant(const Row *r, const char *name, RtDtype dtype)
+{
+	const RtTensor *t = row_tensor(r, name);
+	const Buffer *b = t ? plan_buffer(r->p, row_arg(r, name)) : NULL;
+
+	return b && b->home == HOME_CONSTANT && t->dtype == dtype && t->storage->kind != RT_META &&
+	       !t->storage->written ? t : NULL;
+}
+
+const RtTensor *
 row_result(const Row *r, int i)
 {
 	const RtTensor *t = plan_tensor(r->p, r->n->out[i]);

@@ -2,7 +2,6 @@
  *
  *   row.c         arguments of a node, loop nests, launches
  *   kern_rnn.c    the time steps of recurrent layers
- *   kern_int8.c   products and convolutions of 8-bit integers
  */
 #ifndef CODEGEN_ROW_H
 #define CODEGEN_ROW_H
@@ -32,6 +31,8 @@ typedef bool RowForm(Row *);     /* returns false if the node has no generated f
 
 const Value    *row_arg(const Row *, const char *name);         /* null if there is no such argument or it is None */
 const RtTensor *row_tensor(const Row *, const char *name); /* sizes and dtype of a tensor argument; null if unknown */
+/* a constant tensor that nothing writes to, or null */
+const RtTensor *row_constant(const Row *, const char *name, RtDtype);
 const RtTensor *row_result(const Row *, int i);
 /* reads a list of n known ints, or one int that is repeated */
 bool row_ints(const Row *, const char *name, int64_t *out, int n);
@@ -83,11 +84,6 @@ RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_roi_align;
 RowForm row_rnn_walk;
-/* kern_int8.c. row_constant: a constant tensor that nothing writes to, or null. row_pack_int8: packs int8 weights by
- * vi_pack (vint8.h). packed: C of the weights, and of the terms that zero points add to each column's sums. */
-const RtTensor *row_constant(const Row *, const char *name, RtDtype);
-struct ViConv;
-void row_pack_int8(Row *, const RtTensor *w, const struct ViConv *, const char *packed[2]);
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;

@@ -167,7 +167,7 @@ put_operand(const Kernel *k, const Operand *o, Buf *b)
 		buf_puts(b, "\n");
 		return;
 	}
-	buf_printf(b, "  %s %s %s", o->name, rt_dtypes[o->dtype].name, access[o->access]);
+	buf_printf(b, "  %s %s %s", o->name, rt_dtypes[o->dtype].name, o->constant ? "constant" : access[o->access]);
 	if (o->along >= 0)
 		buf_printf(b, " from i%d:", o->along);
 	if (o->access != ACCESS_MADE || has_place(k, o)) {

@@ -303,11 +303,26 @@ unify_values(Unifier *u)
 
 /* ---- are they alike? --------------------------------------------------------------------------------------------- */
 
+/* Are both null, or equal weights in the same dense layout? */
+static bool
+constants_alike(const RtTensor *a, const RtTensor *b)
+{
+	if (a == b || !a || !b)
+		return a == b;
+	if (a->ndim != b->ndim || a->dtype != b->dtype || !rt_is_dense(a))
+		return false;
+	for (int i = 0; i < a->ndim; i++)
+		if (a->dims[i] != b->dims[i] || a->strides[i] != b->strides[i])
+			return false;
+	return !memcmp(rt_data(a), rt_data(b), (size_t)(rt_numel(a) * rt_dtypes[a->dtype].bytes));
+}
+
 static bool
 operands_alike(const Operand *a, const Operand *b)
 {
 	if (a->dtype != b->dtype || a->access != b->access || a->along != b->along || a->ngather != b->ngather ||
-	    a->bound.n != b->bound.n || a->outside.tag != b->outside.tag || a->outside.u.i != b->outside.u.i)
+	    a->bound.n != b->bound.n || !constants_alike(a->constant, b->constant) ||
+	    a->outside.tag != b->outside.tag || a->outside.u.i != b->outside.u.i)
 		return false;
 	for (int i = 0; i < a->bound.n; i++)
 		if (!a->bound.at[i].unit != !b->bound.at[i].unit)

@@ -209,8 +209,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "vattend.h", { "va_" } }, { "vtaps.h", { "vz_" } }, { "vresize.h", { "vz_" } }, { "vturn.h", { "vq_" } },
 	{ "vtable.h", { "vl_" } },
 	{ "vgrid.h", { "vg_", "Vg" } }, { "vroi.h", { "roi_", "Roi" } }, { "vrnn.h", { "vn_", "Vn" } },
-	{ "vint8.h", { "vi_", "Vi" } },
-	{ "vint8_depth.h", { "vi_depthwise(" } }, { "vint8_rnn.h", { "ViStep" } },
+	{ "vint8.h", { "vi_", "Vi" } }, { "vint8_rnn.h", { "ViStep" } },
 };
 
 static bool

@@ -246,8 +246,11 @@ settle(Dynamic *d, int i, Sampled *s)
 		for (int k = 0; k < d->n; k++) {
 			KernelCall *call = &s[k].calls[c];
 
-			for (int at = call->args.n; at < n; at++)    /* the kernel's own, such as zeros */
-				vec_push(d->cx->arena, &call->args, first->args.at[at]);
+			for (int at = 0; at < n; at++)       /* the kernel's own, such as zeros and packed weights */
+				if (at >= call->args.n)
+					vec_push(d->cx->arena, &call->args, first->args.at[at]);
+				else if (first->args.at[at].text)
+					call->args.at[at] = first->args.at[at];
 			call->name = first->name;
 			call->n_text = first->n_text;
 			call->n = first->n;

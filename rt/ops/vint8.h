@@ -401,6 +401,34 @@ vi_conv(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const ViW
 	}
 }
 
+/* Computes units [begin, end) of a convolution whose results are 8-bit integers. */
+VI_INLINE void
+vi_conv_bytes(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const int8_t *panels, const int32_t *start,
+	      const float *scale, const float *bias, uint8_t *y, uint8_t *scratch)
+{
+	vi_conv(begin, end, v, x, &(const ViWeights){ panels, start, scale, bias }, y, scratch);
+}
+
+/* Returns the sizes of a convolution with the zero point of x. */
+VI_INLINE ViConv
+vi_with_zero(const ViConv *v, float zero)
+{
+	ViConv own = *v;
+
+	own.x_zero = (int32_t)zero + (v->flip ? 128 : 0);
+	return own;
+}
+
+/* Computes units [begin, end) of a convolution whose results are int32 sums. */
+VI_INLINE void
+vi_conv_sums(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const int8_t *panels, const int32_t *start,
+	     const float *zero, void *y, uint8_t *scratch)
+{
+	const ViConv own = vi_with_zero(v, *zero);
+
+	vi_conv(begin, end, &own, x, &(const ViWeights){ panels, start, NULL, NULL }, y, scratch);
+}
+
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the offset of tap `tap` of the weights from the first tap. */

@@ -240,4 +240,20 @@ vi_depthwise(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, cons
 		}
 }
 
+VI_INLINE void
+vi_depthwise_bytes(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const int8_t *panels,
+		   const int32_t *start, const float *scale, const float *bias, uint8_t *y)
+{
+	vi_depthwise(begin, end, v, x, &(const ViWeights){ panels, start, scale, bias }, y);
+}
+
+VI_INLINE void
+vi_depthwise_sums(int64_t begin, int64_t end, const ViConv *v, const uint8_t *x, const int8_t *panels,
+		  const int32_t *start, const float *zero, void *y)
+{
+	const ViConv own = vi_with_zero(v, *zero);
+
+	vi_depthwise(begin, end, &own, x, &(const ViWeights){ panels, start, NULL, NULL }, y);
+}
+
 #endif

@@ -38,7 +38,7 @@ static const struct { const char *old, *new; int line; const char *message; } ba
 	{ "y0 f32", "y00000 f32", 5, "no name of an operand: y00000" },
 	{ "y1 f32", "y0 f32", 6, "another operand has the name y0" },
 	{ "y0 f32", "y0 c64", 5, "no type of elements: c64" },
-	{ "f32 write", "f32 wrote", 5, "expected read, write, update or made here" },
+	{ "f32 write", "f32 wrote", 5, "expected read, constant, write, update or made here" },
 	{ "write 64*i0", "write 64*i128", 5, "expected an axis below i128 here" },
 	{ "write 64*i0", "write 64*i2", 2, "y0 lies along an axis that there is not: i2" },
 	{ "write 64*i0", "write i0*i1", 5, "expected a size, an axis or a gather here" },

@@ -5,7 +5,7 @@
  *               "operands" link { "then" link } schedule "end"            links behind the first one have its operands
  *   link     := { operand } "axes" ( "none" | axis { "," axis } ) stage { stage }
  *   operand  := NAME "number" | NAME "index" place [ bounds ]
- *             | NAME TYPE ( "read" | "write" | "update" | "local" ) [ "from i0:" ] place
+ *             | NAME TYPE ( "read" | "constant" | "write" | "update" | "local" ) [ "from i0:" ] place
  *                 [ bounds ]
  *             | NAME TYPE "made" [ place ]
  *   bounds   := [ "where" place "<" size { "," place "<" size } ] [ "else" number ]    the value outside of them
@@ -289,11 +289,14 @@ read_bounds(KernelReader *kr, Operand *o)
 		const char *beg = next_word(kr);
 
 		o->outside = read_number(&kr->r, false);
-		if (rt_dtypes[o->dtype].compute != o->dtype ||
+		if ((rt_dtypes[o->dtype].category != 'I' && rt_dtypes[o->dtype].compute != o->dtype) ||
 		    (o->outside.tag == RT_DOUBLE) != (rt_dtypes[o->dtype].category == 'F'))
 			fail_at(kr, beg, "no value of %s outside of bounds", rt_dtypes[o->dtype].name);
 	}
 }
+
+/* Stands for the weights of any constant operand. Their bytes are not read. */
+static const RtTensor some_weights;
 
 static Access
 read_access(KernelReader *kr)
@@ -307,7 +310,7 @@ read_access(KernelReader *kr)
 	for (int i = 0; i < (int)(sizeof access / sizeof *access); i++)
 		if (access[i] && !strcmp(word, access[i]))
 			return (Access)i;
-	fail_at(kr, beg, "expected read, write, update or made here");
+	fail_at(kr, beg, "expected read, constant, write, update or made here");
 }
 
 /* Reads a letter and a number, as kernel_operand() makes them: "x1". */
@@ -363,7 +366,8 @@ read_operand(KernelReader *kr)
 			read_bounds(kr, &o);
 	} else if (!read_accept_word(&kr->r, "number")) {
 		o.dtype = read_dtype(kr);
-		o.access = read_access(kr);
+		o.constant = read_accept_word(&kr->r, "constant") ? &some_weights : NULL;
+		o.access = o.constant ? ACCESS_READ : read_access(kr);
 		if (read_accept_word(&kr->r, "from")) {
 			expect_word(kr, "i0");
 			read_expect(&kr->r, ":");
