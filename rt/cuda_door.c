@@ -492,8 +492,8 @@ return_lent(RtCx *cx, int i)
 			return RT_OK;
 		}
 	}
-	if (!status && kept)
-		status = rt_cuda_fetch(cx, m);
+	if (kept)
+		status |= rt_cuda_fetch(cx, m);
 	rt_cuda_drop(c, i);
 	return status;
 }

@@ -460,8 +460,8 @@ is_one_result(const Type *t)
 	}
 }
 
-/* Writes the rows of the results in a value: tensors that have a buffer of their own. *index is the number of results
- * before it, as rt/args.c counts them. It is -1 once that number is unknown. Returns the number of rows. */
+/* Writes the rows of the results in a value: tensors in memory that the function allocates. *index is the number of
+ * results before it, as rt/args.c counts them. It is -1 once that number is unknown. Returns the number of rows. */
 static int
 write_results(Writer *w, Out *o, const Value *v, int *index)
 {
@@ -472,7 +472,7 @@ write_results(Writer *w, Out *o, const Value *v, int *index)
 	if (*index < 0 || v->type->kind == TYPE_NONE)
 		return 0;
 	if (is_one_result(v->type)) {
-		if ((n = t && b && b->home == HOME_BOX))
+		if ((n = t && b && b->home == HOME_BOX && trust_is_fresh(w, b)))
 			out_line(o, "\t\t{ %d, %d, RT_%s, %d, %s },", b->index, *index, rt_dtypes[t->dtype].name,
 				 t->ndim, c_geometry(w, t));
 		++*index;

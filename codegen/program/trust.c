@@ -43,6 +43,12 @@ trust_allocated(Writer *w, const Buffer *b)
 		w->trust->allocated[b->index] = true;
 }
 
+bool
+trust_is_fresh(const Writer *w, const Buffer *b)
+{
+	return w->trust->allocated[b->index];
+}
+
 /* ---- reading the flag -------------------------------------------------------------------------------------------- */
 
 /* In a branch the flag stays in doubt, because the other branch may not read it. */
@@ -108,7 +114,7 @@ trust_loop(Writer *w, int by)
 static bool
 is_outside(const Writer *w, const Buffer *b)
 {
-	return b->home != HOME_ARENA && !(b->home == HOME_BOX && w->trust->allocated[b->index]);
+	return b->home != HOME_ARENA && !(b->home == HOME_BOX && trust_is_fresh(w, b));
 }
 
 /* Notes that a step writes to the buffer: forgets checks of indices in it. */

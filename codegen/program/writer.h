@@ -98,6 +98,7 @@ bool moves_references(const Node *);
 bool is_confined(Writer *, const Node *);
 struct Trust *trust_new(const Plan *);
 void trust_allocated(Writer *, const Buffer *);        /* notes that the function itself allocates the buffer's box */
+bool trust_is_fresh(const Writer *, const Buffer *);   /* whether it does */
 /* Writes C before a step on the host: if an index was out of range, the call starts again in generic code. `nmade` is
  * the number of operands of the step that were made. Notes what the step writes. */
 void write_trust(Writer *, const Node *, int nmade);

@@ -157,7 +157,7 @@ class Indices(Programs):
         out = f"{OUT}/indices"
         env = {**os.environ, "LD_LIBRARY_PATH": f"{OUT}/toolkit", "KILN_GRID_SM": "86"}
         shutil.copy(f"{HERE}/nets/indices.py", out + ".py")
-        for turn, (i, j, at, n) in enumerate([(1, 3, 2, 2), (6, 3, 2, 2), (1, 6, 2, 2), (1, 3, 4, 2), (1, 3, 2, 5), (6, 6, 4, 5), (1, 6, -1, 0)]):
+        for turn, (i, j, at, n) in enumerate([(1, 3, 2, 2), (6, 3, 2, 2), (1, 6, 2, 2), (1, 3, 4, 2), (1, 3, 3, 2), (1, 3, 2, 5), (6, 6, 4, 5), (1, 6, -1, 0)]):
             npz.write(out + ".npz", {"w": array("float32[6x3]", 0), "i": ("<i8", [2], [0, i]), "j": ("<i8", [2], [2, j]),
                                      "at": ("<i8", [2], [1, at]), "cache": array("float32[4x3]", 1), "n": ("<i8", [1], [n])})
             if not turn:

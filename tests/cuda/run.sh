@@ -109,7 +109,7 @@ library() {
 	CUDA_HOME=$out/toolkit "$kiln" build "$model" --method "$method" "$@" --gpu sm_80 --no-dynamic --cpu native --cc tcc \
 		--emit shared --name "$name" -o "$out/lib$name.so" >"$out/log" 2>&1 || complain "lib$name: $(cat "$out/log")"
 }
-library many tests/door/many.pt forward,keep,write,refuse --input 'x=float32[2x3]'
+library many tests/door/many.pt forward,keep,grow,write,refuse --input 'x=float32[2x3]'
 library pair tests/cuda/pair.py forward --input 'x=float32[2x3]' --input 'y=float32[2x3]'
 library pick tests/cuda/pair.py pick --input 'x=float32[2x3]' --input 'y=int64[1]'
 library three tests/cuda/pair.py three --input 'x=float32[2x3]' --input 'y=float32[2x3]'
