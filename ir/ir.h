@@ -256,6 +256,8 @@ typedef enum SizesRule {
 	SIZES_ITSELF,              /* The first tensor, or a copy of it, depending on dtypes. */
 	SIZES_CONTIGUOUS,          /* The first tensor if it is contiguous, else a copy. */
 	SIZES_WRITTEN,             /* The first tensor, to which the others broadcast. */
+	SIZES_SELF,                /* The first tensor, which is written by indices. */
+	SIZES_SCATTERED, SIZES_SCATTERED_SELF,     /* scatter: a new tensor of the first one's sizes, or it itself. */
 	SIZES_FIXED,               /* A number that does not depend on sizes. */
 	/* Views. */
 	SIZES_ALIAS, SIZES_VIEW_AS, SIZES_FLATTEN, SIZES_UNFLATTEN, SIZES_PERMUTE, SIZES_TRANSPOSE, SIZES_UNSQUEEZE,
@@ -264,10 +266,11 @@ typedef enum SizesRule {
 	SIZES_WINDOW, SIZES_POOL, SIZES_ADAPTIVE, SIZES_RESIZE,
 	SIZES_LINEAR, SIZES_MATMUL, SIZES_ADDMM, SIZES_ATTENTION, SIZES_WALK,
 	SIZES_REDUCE,              /* New tensors without the dims `dim`, or with 1 there if keepdim. */
-	SIZES_LOOKUP, SIZES_SELECTED, SIZES_LIKE_INDEX, SIZES_INDEX, SIZES_TOP,
-	SIZES_FILL, SIZES_RANGE,
+	SIZES_LOOKUP, SIZES_BAG, SIZES_SELECTED, SIZES_LIKE_INDEX, SIZES_INDEX, SIZES_TOP,
+	SIZES_FILL, SIZES_RANGE, SIZES_STEPS,
+	SIZES_SCALAR,              /* A new tensor without dims. */
 	/* Ints and lists. */
-	SIZES_TO_TENSOR, SIZES_TO_INT, SIZES_SIZE, SIZES_SHAPE, SIZES_STRIDES, SIZES_NUMEL, SIZES_STRIDED,
+	SIZES_TRIPS, SIZES_TO_TENSOR, SIZES_TO_INT, SIZES_SIZE, SIZES_SHAPE, SIZES_STRIDES, SIZES_NUMEL, SIZES_STRIDED,
 	SIZES_PLUS, SIZES_MINUS, SIZES_TIMES, SIZES_FLOORDIV, SIZES_REMAINDER, SIZES_NEGATIVE, SIZES_LEAST, SIZES_MOST,
 	SIZES_EQUAL, SIZES_DIFFERENT, SIZES_LESS, SIZES_LESS_EQUAL, SIZES_GREATER, SIZES_GREATER_EQUAL,
 	SIZES_APPEND, SIZES_ITEM, SIZES_SET_ITEM, SIZES_PART, SIZES_JOIN, SIZES_COPY_LIST,

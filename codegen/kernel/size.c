@@ -364,9 +364,9 @@ atom_value(const Atom *x, const int64_t *symbol, int64_t *out)
 		*out = symbol[x->index];
 		return true;
 	}
-	if (!size_value(x->a, symbol, &a) || !size_value(x->b, symbol, &b) || b <= 0)
+	if (!size_value(x->a, symbol, &a) || !size_value(x->b, symbol, &b) || (x->kind == ATOM_FLOOR && b <= 0))
 		return false;
-	*out = floor_div(a, b);
+	*out = x->kind == ATOM_FLOOR ? floor_div(a, b) : a < b ? a : b;
 	return true;
 }
 

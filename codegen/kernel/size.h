@@ -2,8 +2,8 @@
  *
  * A Size is an integer expression over symbols s0, s1, ... (sizes that a call brings) and constants.  Sizes are
  * interned: equal ones are one pointer.  Normal form: a sum of terms, each a coefficient times a product of atoms in a
- * fixed order; an atom is a symbol, or a floor of Sizes that no rule makes simpler.  A constant is the sum without
- * atoms; size_const tells whether a size is one.
+ * fixed order; an atom is a symbol, or a floor or minimum of Sizes that no rule makes simpler.  A constant is the sum
+ * without atoms; size_const tells whether a size is one.
  *
  * All arithmetic is on mathematical integers; size_value reports overflow.  A size that is too large (coefficients
  * outside int64, too many terms) is lost: nothing can be proved of it, it has no value, and sizes computed from it are
@@ -32,6 +32,7 @@ const Size *size_minus(SizeTable *, const Size *, const Size *);
 const Size *size_times(SizeTable *, const Size *, const Size *);
 const Size *size_floor(SizeTable *, const Size *, const Size *);   /* floor(a / b); b must be provably at least 1 */
 const Size *size_ceil(SizeTable *, const Size *, const Size *);
+const Size *size_min(SizeTable *, const Size *, const Size *);
 
 bool size_lost(const Size *);
 void size_symbols(const Size *, bool seen[SIZE_SYMBOLS]);      /* sets seen to true for the size's symbols */

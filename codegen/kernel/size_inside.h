@@ -1,8 +1,8 @@
 /* codegen/kernel/size_inside.h - representation of sizes; private to size*.c and the tests' reader
  *
- * A size is a polynomial with int64 coefficients over atoms: symbols, and floors that no rule makes simpler.  Terms are
- * in order (more factors first, then by their atoms) and coefficients are not 0, so that equal polynomials have equal
- * terms.  Atoms are found by their texts, sizes by their terms.
+ * A size is a polynomial with int64 coefficients over atoms: symbols, floors and minima that no rule makes simpler.
+ * Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so that equal polynomials
+ * have equal terms.  Atoms are found by their texts, sizes by their terms.
  *
  * A size is lost when a coefficient leaves int64 or the expression exceeds the limits below.  There is one lost size:
  * nothing can be proved of it, it has no value, and sizes computed from it are lost, too.  The limits also bound
@@ -15,12 +15,12 @@
 
 enum { SIZE_TERMS = 128, SIZE_FACTORS = 8, SIZE_WEIGHT = 1024 };
 
-typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR } AtomKind;
+typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR, ATOM_MIN } AtomKind;
 
 typedef struct Atom {
 	AtomKind    kind;
 	int         index;       /* ATOM_SYMBOL: index of the symbol */
-	const Size *a, *b;       /* ATOM_FLOOR: floor(a / b) */
+	const Size *a, *b;       /* ATOM_FLOOR: floor(a / b); ATOM_MIN: min(a, b) */
 	SizeRange   range;       /* range of its value; INT64_MIN and INT64_MAX if unknown */
 	bool        natural;     /* ATOM_FLOOR: whether a is never negative, so that C's / is correct */
 	int         weight;      /* approximate number of symbols in its text */

@@ -42,6 +42,15 @@ larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* The same for a minimum, which equals one of its parts and is at most each of them. */
+static int64_t
+least_of_parts(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
+{
+	const int64_t a = least_with(z, x->a, 1, p, q), b = least_with(z, x->b, 1, p, q);
+
+	return (a > b) == top ? a : b;
+}
+
 /* Returns a lower bound of x*p + q, with x at its upper (top) or lower bound. */
 static int64_t
 least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
@@ -49,8 +58,10 @@ least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 	const int64_t end = top ? x->range.most : x->range.least;
 	int64_t best = NONE, by;
 
+	if (x->kind == ATOM_MIN)
+		best = least_of_parts(z, x, top, p, q);
 	if (end != INT64_MIN && end != INT64_MAX)
-		best = least_with(z, size_number(z, end), 1, p, q);
+		best = larger(best, least_with(z, size_number(z, end), 1, p, q));
 	if (x->kind == ATOM_FLOOR && size_const(x->b, &by))      /* (a - by + 1) / by <= floor(a, by) <= a / by */
 		best = larger(best, least_with(z, top ? x->a : size_minus(z, x->a, size_number(z, by - 1)), by, p, q));
 	else if (x->kind == ATOM_FLOOR && top && x->natural)
@@ -136,14 +147,20 @@ floor_range(const SizeRange *a, const SizeRange *b)
 	return r;
 }
 
-/* Returns the interned floor(a / b) as a size. */
+static SizeRange
+min_range(const SizeRange *a, const SizeRange *b)
+{
+	return (SizeRange){ a->least < b->least ? a->least : b->least, a->most < b->most ? a->most : b->most };
+}
+
+/* Returns the interned floor(a / b) or min(a, b) as a size. */
 static const Size *
-floor_atom(SizeTable *z, const Size *a, const Size *b)
+pair_atom(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
 {
 	Buf text = { 0 };
 	const Atom *x;
 
-	buf_puts(&text, "floor(");
+	buf_puts(&text, kind == ATOM_FLOOR ? "floor(" : "min(");
 	size_print(a, SIZE_TEXT, false, &text);
 	buf_puts(&text, ", ");
 	size_print(b, SIZE_TEXT, false, &text);
@@ -151,10 +168,12 @@ floor_atom(SizeTable *z, const Size *a, const Size *b)
 	x = map_get(&z->atom, text.at);
 	if (!x) {
 		const SizeRange ra = range(z, a), rb = range(z, b);
+		const bool twice = kind == ATOM_MIN || ra.least < 0;     /* C repeats the operands */
 
-		x = atom_new(z, (Atom){ .kind = ATOM_FLOOR, .a = a, .b = b, .text = arena_strdup(z->arena, text.at),
-			.natural = ra.least >= 0, .range = floor_range(&ra, &rb),
-			.weight = 1 + (a->weight + b->weight) * (ra.least < 0 ? 2 : 1) });
+		x = atom_new(z, (Atom){ .kind = kind, .a = a, .b = b, .text = arena_strdup(z->arena, text.at),
+			.natural = ra.least >= 0,
+			.range = kind == ATOM_FLOOR ? floor_range(&ra, &rb) : min_range(&ra, &rb),
+			.weight = 1 + (a->weight + b->weight) * (twice ? 2 : 1) });
 	}
 	buf_free(&text);
 	return atom_size(z, x);
@@ -318,7 +337,7 @@ floor_of(SizeTable *z, const Size *a, const Size *b)
 		return size_plus(z, q, size_number(z, number));
 	if (!size_is(cancel(z, &r, &b, &rest), 1) || merge_floors(z, &r, &b))
 		return size_plus(z, q, floor_of(z, r, b));
-	return size_plus(z, q, floor_atom(z, r, b));
+	return size_plus(z, q, pair_atom(z, ATOM_FLOOR, r, b));
 }
 
 const Size *
@@ -335,6 +354,35 @@ const Size *
 size_ceil(SizeTable *z, const Size *a, const Size *b)
 {
 	return size_floor(z, size_plus(z, a, size_minus(z, b, size_number(z, 1))), b);
+}
+
+/* Do the texts have this order?  A minimum is one atom in both orders of its parts. */
+static bool
+text_before(const Size *a, const Size *b)
+{
+	Buf x = { 0 }, y = { 0 };
+	bool before;
+
+	size_print(a, SIZE_TEXT, false, &x);
+	size_print(b, SIZE_TEXT, false, &y);
+	before = strcmp(x.at, y.at) < 0;
+	buf_free(&x);
+	buf_free(&y);
+	return before;
+}
+
+const Size *
+size_min(SizeTable *z, const Size *a, const Size *b)
+{
+	const Size *over = size_minus(z, a, b);
+
+	if (a->lost || b->lost)
+		return &z->lost;
+	if (size_at_most(z, over, 0))
+		return a;
+	if (size_at_least(z, over, 0))
+		return b;
+	return text_before(a, b) ? pair_atom(z, ATOM_MIN, a, b) : pair_atom(z, ATOM_MIN, b, a);
 }
 
 bool

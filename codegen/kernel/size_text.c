@@ -14,6 +14,18 @@ print_atom(const Atom *x, SizeStyle style, bool factor, Buf *b)
 		buf_printf(b, "s[%d]", x->index);
 		return;
 	}
+	if (x->kind == ATOM_MIN) {
+		buf_puts(b, "(");
+		size_print(x->a, style, true, b);
+		buf_puts(b, " < ");
+		size_print(x->b, style, true, b);
+		buf_puts(b, " ? ");
+		size_print(x->a, style, true, b);
+		buf_puts(b, " : ");
+		size_print(x->b, style, true, b);
+		buf_puts(b, ")");
+		return;
+	}
 	factor |= !x->natural;
 	buf_puts(b, factor ? "(" : "");
 	size_print(x->a, style, true, b);

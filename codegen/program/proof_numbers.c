@@ -19,17 +19,63 @@ prove_fill(Call *c)
 		c->out[0]->stride = contiguous_strides(c->prover, c->out[0]);
 }
 
+/* Returns the number of ints from start to before end.  Null if the step is not known to be positive. */
+static const Size *
+range_length(const Call *c, const Size *start, const Size *end, const Size *step)
+{
+	SizeTable *z = c->prover->sizes;
+
+	return size_at_least(z, step, 1) ? size_ceil(z, size_minus(z, end, start), step) : NULL;
+}
+
+/* Returns an argument that is an int.  Returns `none` if the operator has no such parameter, and null if the argument
+ * is no known int. */
+static const Size *
+arg_number(const Call *c, const char *name, const Size *none)
+{
+	const Sized *v = arg_of(c, name);
+
+	return !node_arg(c->node, name) ? none : v->kind == SIZED_NUMBER ? v->number : NULL;
+}
+
 void
 prove_range(Call *c)
 {
-	const Sized *start = arg_of(c, "start"), *end = arg_of(c, "end");
-	const Size *n;
+	const Size *start = arg_number(c, "start", call_number(c, 0)), *end = arg_number(c, "end", NULL),
+		   *step = arg_number(c, "step", call_number(c, 1));
+	const Size *n = start && end && step ? range_length(c, start, end, step) : NULL;
 
-	if (end->kind != SIZED_NUMBER || (node_arg(c->node, "start") && start->kind != SIZED_NUMBER))
-		return;
-	n = start->kind == SIZED_NUMBER ? size_minus(c->prover->sizes, end->number, start->number) : end->number;
-	if (must_be_at_least(c->prover, n, 1))
+	if (n && must_be_at_least(c->prover, n, 1))
 		call_results(c, &n, 1);
+}
+
+/* linspace */
+void
+prove_steps(Call *c)
+{
+	const Size *n = arg_number(c, "steps", NULL);
+
+	if (n && must_be_at_least(c->prover, n, 1))
+		call_results(c, &n, 1);
+}
+
+void
+prove_scalar(Call *c)
+{
+	call_results(c, NULL, 0);
+}
+
+/* The number of trips of a loop over a range. */
+void
+prove_trips(Call *c)
+{
+	const Size *start = arg_number(c, "lo", NULL), *end = arg_number(c, "hi", NULL),
+		   *step = arg_number(c, "step", NULL);
+	const Size *n = start && end && step ? range_length(c, start, end, step) : NULL;
+	bool some;
+
+	if (n && prove_at_least(c->prover, n, 0, &some))
+		c->out[0] = sized_number(c->prover, some ? n : call_number(c, 0));
 }
 
 /* empty_strided, which stands for a tensor of known sizes and strides. */
@@ -165,11 +211,14 @@ quotient(Call *c, const Size *a, const Size *b, bool rest)
 static const Size *
 lesser(Call *c, const Size *a, const Size *b, bool most)
 {
+	SizeTable *z = c->prover->sizes;
+	const Size *min;
 	bool is;
 
-	if (!prove_at_least(c->prover, size_minus(c->prover->sizes, a, b), 0, &is))
-		return NULL;
-	return is == most ? a : b;
+	if (prove_at_least(c->prover, size_minus(z, a, b), 0, &is))
+		return is == most ? a : b;
+	min = size_min(z, a, b);
+	return most ? size_minus(z, size_plus(z, a, b), min) : min;
 }
 
 static const Size *
@@ -202,6 +251,34 @@ int_result(Call *c, SizesRule rule, const Size *a, const Size *b)
 	case SIZES_GREATER_EQUAL: known = prove_at_least(p, size_minus(z, a, b), 0, &is); return truth(c, known, is);
 	default: return NULL;
 	}
+}
+
+/* Combines all ints of a list, such as min([a, b]).  Null if one is unknown. */
+static const Size *
+list_result(Call *c, const Sized *list)
+{
+	const Size *all = NULL;
+
+	for (int i = 0; i < list->n; i++) {
+		const Size *part = list->part[i]->kind == SIZED_NUMBER ? list->part[i]->number : NULL;
+
+		all = !part ? NULL : i ? int_result(c, c->node->op->sizes, all, part) : part;
+		if (!all)
+			return NULL;
+	}
+	return all;
+}
+
+void
+prove_listed(Call *c)
+{
+	const Sized *list = sized_of(c->prover, c->node->in[0]);
+	const Size *all = list->kind == SIZED_PARTS ? list_result(c, list) : NULL;
+
+	if (!all)
+		prove_computed(c);
+	else
+		c->out[0] = sized_number(c->prover, all);
 }
 
 void

@@ -593,6 +593,71 @@ prove_like_index(Call *c)
 	call_results(c, index->dim, index->n);
 }
 
+/* Returns the tensor that an operator writes by indices, and demands what it requires of their sizes: the index is
+ * nowhere larger than the source, nor than the tensor, except along the dim.  Null if they are unknown. */
+static Sized *
+scattered(Call *c)
+{
+	Sized *t = arg_tensor(c, "self");
+	const Sized *index = arg_tensor(c, "index"), *from = node_arg(c->node, "src") ? arg_tensor(c, "src") : index;
+	int axis;
+
+	if (!t || !index || !from || index->n != t->n || from->n != t->n || !arg_axis(c, "dim", t->n, &axis))
+		return NULL;
+	for (int i = 0; i < t->n; i++)
+		if (!must_be_at_least(c->prover, less_by(c, from->dim[i], index->dim[i]), 0) ||
+		    (i != axis && !must_be_at_least(c->prover, less_by(c, t->dim[i], index->dim[i]), 0)))
+			return NULL;
+	return t;
+}
+
+static void
+prove_scattered(Call *c)
+{
+	Sized *t = scattered(c);
+
+	if (t && c->node->op->sizes == SIZES_SCATTERED_SELF)
+		c->out[0] = t;
+	else if (t)
+		call_results(c, t->dim, t->n);
+}
+
+/* An operator that writes its first argument by indices. */
+static void
+prove_self(Call *c)
+{
+	Sized *t = arg_tensor(c, "self");
+
+	if (t && equal_sizes_hold(c))
+		c->out[0] = t;
+}
+
+/* embedding_bag: a row for each bag.  Whether sums list their indices depends on dtypes (rt/ops/nn.c). */
+static void
+prove_bag(Call *c)
+{
+	const Sized *w = arg_tensor(c, "weight"), *index = arg_tensor(c, "indices"),
+		    *offsets = arg_tensor(c, "offsets"), *scale = arg_tensor(c, "per_sample_weights");
+	const bool padded = node_arg(c->node, "padding_idx") && !arg_is_none(c, "padding_idx");
+	const Size *row[2], *none[] = { call_number(c, 0) };
+	int64_t mode, last;
+
+	if (!w || !index || !offsets || w->n != 2 || index->n != 1 || offsets->n != 1 || c->node->nout != 4 ||
+	    !arg_int(c, "mode", &mode) || !arg_int(c, "include_last_offset", &last) ||
+	    (!scale && !arg_is_none(c, "per_sample_weights")) ||
+	    (scale && (scale->n != 1 || !must_equal(c->prover, scale->dim[0], index->dim[0]))))
+		return;
+	row[0] = size_minus(c->prover->sizes, offsets->dim[0], call_number(c, last != 0));
+	row[1] = w->dim[1];
+	if (!must_be_at_least(c->prover, row[0], 1))
+		return;
+	c->out[0] = call_new(c, row, 2);
+	if (mode || w->dtype)
+		c->out[1] = call_new(c, mode || w->dtype == 1 + RT_f64 || padded ? index->dim : none, 1);
+	c->out[2] = call_new(c, mode ? row : offsets->dim, 1);
+	c->out[3] = mode == 2 ? call_new(c, row, 2) : call_new(c, mode ? row : offsets->dim, 1);
+}
+
 /* Sets *first and *last to the dims that have index tensors, and broadcasts their sizes. False if they are apart. */
 static bool
 broadcast_indices(Call *c, const Sized *list, int *first, int *last, const Size **dim, int *n)
@@ -647,13 +712,16 @@ static SizesRuleFn *const rules[NSIZES] = {
 	[SIZES_ADDMM] = prove_addmm, [SIZES_ATTENTION] = prove_attention, [SIZES_WALK] = prove_walk,
 	[SIZES_REDUCE] = prove_reduce, [SIZES_LOOKUP] = prove_lookup, [SIZES_SELECTED] = prove_selected,
 	[SIZES_LIKE_INDEX] = prove_like_index, [SIZES_INDEX] = prove_index, [SIZES_TOP] = prove_top,
+	[SIZES_SCATTERED] = prove_scattered, [SIZES_SCATTERED_SELF] = prove_scattered, [SIZES_SELF] = prove_self,
+	[SIZES_BAG] = prove_bag, [SIZES_STEPS] = prove_steps, [SIZES_SCALAR] = prove_scalar,
+	[SIZES_TRIPS] = prove_trips,
 	[SIZES_WRITTEN] = prove_written, [SIZES_UNFOLD] = prove_unfold, [SIZES_TO_TENSOR] = prove_to_tensor,
 	[SIZES_TO_INT] = prove_to_int, [SIZES_FILL] = prove_fill, [SIZES_RANGE] = prove_range,
 	[SIZES_SIZE] = prove_size, [SIZES_SHAPE] = prove_shape, [SIZES_STRIDES] = prove_strides,
 	[SIZES_NUMEL] = prove_numel, [SIZES_STRIDED] = prove_strided,
 	[SIZES_PLUS] = prove_computed, [SIZES_MINUS] = prove_computed, [SIZES_TIMES] = prove_computed,
 	[SIZES_FLOORDIV] = prove_computed, [SIZES_REMAINDER] = prove_computed, [SIZES_NEGATIVE] = prove_negative,
-	[SIZES_LEAST] = prove_computed, [SIZES_MOST] = prove_computed, [SIZES_EQUAL] = prove_compared,
+	[SIZES_LEAST] = prove_listed, [SIZES_MOST] = prove_listed, [SIZES_EQUAL] = prove_compared,
 	[SIZES_DIFFERENT] = prove_compared, [SIZES_LESS] = prove_computed, [SIZES_LESS_EQUAL] = prove_computed,
 	[SIZES_GREATER] = prove_computed, [SIZES_GREATER_EQUAL] = prove_computed,
 	[SIZES_APPEND] = prove_append, [SIZES_ITEM] = prove_item, [SIZES_SET_ITEM] = prove_set_item,

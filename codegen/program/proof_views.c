@@ -145,7 +145,7 @@ part_of(Call *c, const Sized *t, int axis, const Size *start, const Size *length
 	return v;
 }
 
-/* Returns an end of a slice within 0 and n. Null if it is not the same end for all sizes. */
+/* Returns an end of a slice within 0 and n. Null if it is counted from n for some sizes only. */
 static const Size *
 slice_end(Call *c, const char *name, const Size *n, const Size *none)
 {
@@ -170,7 +170,7 @@ slice_end(Call *c, const char *name, const Size *n, const Size *none)
 	if (end == n)
 		return n;
 	if (!prove_at_least(p, size_minus(p->sizes, end, n), 0, &beyond))
-		return NULL;
+		return size_min(p->sizes, end, n);
 	return beyond ? n : end;
 }
 

@@ -204,6 +204,9 @@ value_of_tensor(Prover *p, const RtTensor *t)
 
 	v->stride = new(p->arena, const Size *, t->ndim + 1);
 	v->offset = size_number(p->sizes, t->offset);
+	v->dtype = 1 + t->dtype;
+	if (!t->ndim && t->dtype == RT_i64 && t->storage->data)
+		v->number = size_number(p->sizes, *(const int64_t *)(const void *)rt_data(t));
 	for (int i = 0; i < t->ndim; i++) {
 		v->dim[i] = size_number(p->sizes, t->dims[i]);
 		v->stride[i] = size_number(p->sizes, t->strides[i]);

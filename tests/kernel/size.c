@@ -48,6 +48,8 @@ expect_text(const Size *s, SizeStyle style, bool factor, const char *text)
 static const struct { const char *a, *b; } equal[] = {
 	{ "(s0 + s1)*s2", "s2*s1 + s0*s2" },
 	{ "s0*s1 - s1*s0 + 3", "3" },
+	{ "min(s0, 64)", "s0" }, { "min(s2, 3)", "3" }, { "min(s1, s0)", "min(s0, s1)" }, { "min(s1, s1 + 3)", "s1" },
+	{ "min(min(s1, 9), 9)", "min(s1, 9)" }, { "floor(min(s1, 9), 10)", "0" },
 	{ "floor(16*s0 + 7, 16)", "s0" },
 	{ "floor(16*s0 + 16, 16)", "s0 + 1" },
 	{ "floor(24*s0 + 15, 16)", "s0 + floor(8*s0 + 15, 16)" },
@@ -97,6 +99,8 @@ static const struct { const char *s; int64_t v; bool yes; } least[] = {
 	{ "s0*s1 - s0", 2, true },
 	{ "s1*(64 - s0)", 0, true }, { "s1*s1 - s1", 2, true }, { "s1 - floor(s1, 2)", 1, true },
 	{ "2*floor(s1, 2) - s1", -1, true },
+	{ "s1 - min(s1, s2)", 0, true }, { "min(s1, s2)", 2, true }, { "min(s1, s2)", 3, false },
+	{ "s1*s2 - s1*min(s2, 7)", 0, true }, { "min(s1, s2) + s2 - s1", 2, false },
 	{ "16*floor(s1 + 15, 16) - s1", 0, true }, { "s1 - 7*floor(s1, 7)", 0, true },
 	{ "6 - s1 + 7*floor(s1, 7)", 0, true }, { "5 - s1 + 7*floor(s1, 7)", 0, false },
 	{ "s0 - s1", -100, false },
@@ -132,6 +136,7 @@ static const struct { const char *s; bool factor; const char *text, *c; } texts[
 	{ "s0", true, "s0", "s[0]" },
 	{ "3 - s0*s0", false, "-s0*s0 + 3", "-s[0] * s[0] + 3" },
 	{ "floor(s1 + 15, 16)", false, "floor(s1 + 15, 16)", "(s[1] + 15) / 16" },
+	{ "2*min(s1, 9)", false, "2*min(9, s1)", "2 * (9 < s[1] ? 9 : s[1])" },
 	{ "floor(s1 + 15, 16)", true, "floor(s1 + 15, 16)", "((s[1] + 15) / 16)" },
 	{ "4*floor(s1, 16) - floor(s1, 3)", false, "4*floor(s1, 16) - floor(s1, 3)", "4 * (s[1] / 16) - (s[1] / 3)" },
 	{ "floor(s0 - s1, 5)", false, "-s1 + floor(s0 + 4*s1, 5)", "-s[1] + (s[0] + 4 * s[1]) / 5" },
@@ -191,7 +196,7 @@ reads(void **state)
 
 enum { ROUNDS = 20000, VALUATIONS = 20, STEPS = 64 };
 
-typedef enum What { NUMBER, SYMBOL, PLUS, MINUS, TIMES, FLOOR, CEIL } What;
+typedef enum What { NUMBER, SYMBOL, PLUS, MINUS, TIMES, MIN, FLOOR, CEIL } What;
 typedef struct Step { What what; int64_t number; int a, b; const Size *s; } Step; /* operands are earlier steps */
 typedef struct Tree { SizeTable *z; Step step[STEPS]; int n; } Tree;
 
@@ -214,6 +219,7 @@ combine(SizeTable *z, What what, const Size *a, const Size *b)
 	case MINUS: return size_minus(z, a, b);
 	case TIMES: return size_times(z, a, b);
 	case FLOOR: return size_floor(z, a, b);
+	case MIN:   return size_min(z, a, b);
 	default:    return size_ceil(z, a, b);
 	}
 }
@@ -237,7 +243,7 @@ leaf(Tree *t)
 static int
 random_tree(Tree *t, int depth)
 {
-	static const What any[] = { PLUS, PLUS, MINUS, MINUS, TIMES, TIMES, FLOOR, CEIL };
+	static const What any[] = { PLUS, PLUS, MINUS, MINUS, TIMES, TIMES, MIN, FLOOR, CEIL };
 	Step n = { .what = any[below(sizeof any / sizeof *any)] };
 
 	if (!depth || t->n > STEPS - 16 || !below(6))
@@ -268,6 +274,7 @@ direct(const Tree *t, const int64_t *symbol, int64_t *v)
 		case PLUS:   v[i] = a + b; break;
 		case MINUS:  v[i] = a - b; break;
 		case TIMES:  v[i] = a * b; break;
+		case MIN:    v[i] = a < b ? a : b; break;
 		case FLOOR:  v[i] = q; break;
 		case CEIL:   v[i] = q + (a != b * q); break;
 		}

@@ -35,14 +35,16 @@ read_digits(const char **at, int64_t *out)
 	return p > *at && (*at = p, true);
 }
 
-/* Reads the "(a, b)" of a floor. */
+/* Reads the "(a, b)" of a floor or minimum. */
 static const Size *
-read_floor(SizeTable *z, const char **at, int nest)
+read_pair(SizeTable *z, const char **at, int nest, bool min)
 {
 	const Size *a = skip(at, "(") ? read_sum(z, at, nest) : NULL;
 	const Size *b = a && skip(at, ",") ? read_sum(z, at, nest) : NULL;
 
-	return b && skip(at, ")") && size_at_least(z, b, 1) ? size_floor(z, a, b) : NULL;
+	if (!b || !skip(at, ")") || (!min && !size_at_least(z, b, 1)))
+		return NULL;
+	return min ? size_min(z, a, b) : size_floor(z, a, b);
 }
 
 static const Size *
@@ -56,7 +58,9 @@ read_factor(SizeTable *z, const char **at, int nest)
 	if (skip(at, "("))
 		return (s = read_sum(z, at, nest + 1)) && skip(at, ")") ? s : NULL;
 	if (skip(at, "floor"))
-		return read_floor(z, at, nest + 1);
+		return read_pair(z, at, nest + 1, false);
+	if (skip(at, "min"))
+		return read_pair(z, at, nest + 1, true);
 	if (skip(at, "s")) {
 		SizeRange range = { 2, INT64_MAX };
 

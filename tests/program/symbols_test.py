@@ -546,6 +546,14 @@ class Symbols(Test):
                      "    o = torch.bmm(s, a).permute(1, 0, 2).reshape([x.size(1), x.size(0) * 6])\n    return o + torch.addmm(o, o, torch.mm(o.t(), o)) * 0.001"),
         "numbers": ("x={}x{}", (6, 10), "n = x.size(0) * 2 + x.size(1) // 3\n    h = (x.size(1) + 1) // 2\n    l = [x.size(0), x.size(1)]\n    l.append(n % 3)\n"
                     "    y = torch.zeros([n, l[0]]) + torch.arange(n).unsqueeze(1)\n    return y.sum() + x[:, :h].amax([1]) + x.argmax(1) + torch.ones([max(n, 4)]).sum()"),
+        "scattered": ("x={}x{}", (6, 9), "j = torch.remainder(torch.abs(x[1:] * 9).to(torch.long), x.size(1))\n    y = torch.zeros([x.size(0), x.size(1)]).scatter_add(1, j, x[1:])\n"
+                      "    z = torch.relu(x)\n    z.scatter_add_(1, j, x[1:])\n    z.index_fill_(0, torch.arange(0, x.size(0), 2), 0.5)\n    return torch.sin(y) + z"),
+        "bags": ("x={}", (9,), "w = torch.sin(torch.arange(40)).reshape([10, 4])\n    j = torch.remainder(torch.abs(x * 9).to(torch.long), 10)\n    at = torch.arange(0, x.size(0), 2)\n"
+                 "    a, b, c, d = torch.embedding_bag(w, j, at, False, 1)\n    e, f, g, h = torch.embedding_bag(w, j, at)\n    return torch.tanh(a) + e"),
+        "clipped": ("x={}x{}", (6, 10), "k = min(x.size(0), 7)\n    y = torch.linspace(0., 1., k) * max(x.size(1), 9)\n"
+                    "    return torch.sin(y) + torch.ones([min([k, 5, x.size(1)])]).sum() + torch.relu(x).sum()"),
+        "traced": ("x={}x{}", (6, 10), "n = int(torch.floor_divide(torch.tensor(x.size(1)), torch.tensor(2)))\n    y = torch.scalar_tensor(0.5) * x[:, :n]\n"
+                   "    for i in range(1, x.size(0)):\n        y = y + torch.sin(y)\n    return y.reshape([x.size(0) * n])"),
         "places": ("x={}x{} i={}", (9, 5, 7), "j = torch.remainder(torch.abs(i * 9).to(torch.long), x.size(0))\n    w = torch.sin(torch.arange(40)).reshape([10, 4])\n"
                    "    e = torch.embedding(w, torch.remainder(j, 10))\n    return torch.index_select(x, 0, j).sum(1, True) + e + x[j].mean() + torch.topk(x, 2, 1)[0].sum()"),
     }
