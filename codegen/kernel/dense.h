@@ -1,11 +1,12 @@
 /*
- * Products and convolutions with constant weights: found by dense.c, printed by kern_conv.c in the form that
- * dense_form.c chooses.
+ * Products and convolutions with constant weights: found by dense.c, lowered to contractions by lower_dense.c. Their
+ * microkernels read packed weights, in the form that dense_form.c chooses.
  */
 #ifndef CODEGEN_DENSE_H
 #define CODEGEN_DENSE_H
 
 #include "lower.h"
+#include "micro.h"
 
 enum {
 	BOXES = 16,              /* most boxes of a convolution with zeros among its taps */
@@ -22,7 +23,6 @@ typedef enum Form {              /* How the node is computed. */
 	IN_LANES,                /* convolutions to few channels, with the input's channels in vector lanes: vlanes.h */
 	IN_GROUPS,               /* groups of few channels: vgroups.h */
 	IN_ROWS,                 /* convolutions of few channels, with a run of pixels in registers: vruns.h */
-	IN_BOXES, /* convolutions with zeros among their taps, box by box, each IN_PANELS: dense_boxes.c */
 	COARSE,                  /* a product by low-bit weights: vcoarse.h */
 } Form;
 
@@ -49,69 +49,94 @@ typedef struct Box {
 	int64_t first, n, from[BOX_SIDES], to[BOX_SIDES];
 } Box;
 
-/* Sizes of a convolution, named as the members of VcConv (rt/ops/vconv.h). The last six are those of frames; 2-d
- * convolutions have one frame. */
-typedef struct ConvSizes {
-	int64_t n, h, w, ic, oh, ow, oc, kh, kw, sh, sw, ph, pw, dh, dw, xs;
-	int64_t d, od, kd, sd, pd, dd;
-} ConvSizes;
-
-typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, for each group */
-	const Value *x, *y, *weight;
-	const RtTensor *w, *bias;        /* weights in the model's layout; bias (n) or null */
+typedef struct DenseNode {       /* A node that computes y (m, n) = x (m, k) * w (k, n) + bias, for each group. */
+	const Value *x, *weight, *bias;  /* bias: null if there is none */
+	const RtTensor *w;               /* weights in the model's layout */
 	bool    transposed;              /* product: whether w is (n, k), not (k, n) */
-	bool    conv;
-	bool    transformable;           /* whether WINOGRAD can compute it */
+	int64_t m, n, k, lda, ldc;       /* n and k are those of a group; lda and ldc are strides of rows, or pixels */
+	int64_t groups, images;
+	Windows windows;                 /* the window of a convolution; it has no places for a product */
+} DenseNode;
+
+/* Is the node such a product or convolution? */
+bool dense_take(Plan *, const Node *, DenseNode *);
+/* May the sums of a block be in scratch memory (Lowered.apart)? */
+bool dense_may_be_apart(Plan *, const Node *);
+
+/* ---- dense_boxes.c: convolutions with zeros among their taps ----------------------------------------------------- */
+
+/* Splits the columns into at most BOXES boxes by their taps. Returns their number, or 0 if computing them one by one is
+ * not faster. */
+int  boxes_find(const Emit *, const DenseNode *, Box *);
+/* Are more than half of the weights in n boxes zero? Then WINOGRAD, which needs all weights, is too large. */
+bool boxes_are_sparse(const DenseNode *, const Box *, int n);
+
+/* ---- dense_form.c: choice of the form and its blocks ------------------------------------------------------------- */
+
+enum { DEPTH, HEIGHT, WIDTH };           /* dims of windows */
+typedef struct Dense {           /* A contraction with constant weights, on its typical sizes. */
+	const RtTensor *w;               /* weights in the model's layout */
+	int64_t from, sn, sk;            /* first element of the weights in `w`; strides of columns and inputs */
+	bool    part;                    /* whether it reads a part of the weights */
+	bool    varies;                  /* whether its sizes depend on symbols */
+	bool    apart;                   /* Lowered.apart */
 	Form    form;
 	int     tile;                    /* WINOGRAD: outputs of a tile in each dim, TILE_LARGE or TILE_SMALL */
-	int64_t m, n, k, lda, ldc; /* n and k are those of a group. Depthwise: n counts all channels, and k is 1. */
-	Windows windows;                       /* the window of a convolution */
-	ConvSizes geometry;              /* sizes of a convolution; zeros for a product */
-	bool    volume;                  /* whether it is a 3-d convolution */
-	Box     box[BOXES];              /* IN_BOXES */
-	int     nbox;
-	int64_t groups;                  /* depthwise: 1 */
+	int64_t m, n, k, groups; /* n and k are those of a group. Depthwise: n counts all channels, and k is 1. */
+	int64_t images;
+	/* Window of three dims. If the convolution has fewer, `places`, the first ones are 1. x and y are unset. */
+	Windows window;
 	Coarse *coarse;                  /* COARSE */
-	int     chunk, tiles;            /* rows and Winograd tiles of a block: the default, or the choice of --tune */
+	/* rows, and Winograd tiles, of a block: the default or the choice of --tune. dense_choose sets `chunk` to the
+	 * one of its form. */
+	int     chunk, tiles;
 	/* whether threads divide columns instead of rows or rows instead of columns; chosen by --tune */
 	bool    turned;
+	/* Rows or Winograd tiles of a unit of work. 0: threads divide panels of weights. If units are rows of the
+	 * result: pixels of a unit; 0 for a whole row. */
+	int     step;
+	const char *range[2];            /* bounds of the result as C, if the epilogue is a clamp; else null */
+	const char *epilogue;            /* C name of the epilogue's function; null if there is none */
 } Dense;
 
-/* Is the node such a product or convolution? Fills all members except those that depend on the choice of a form. */
-bool dense_take(Plan *, const Node *, Dense *);
+/* Returns the number of arguments that its call adds to those of the kernel: zeros for the padding, or scales. */
+static inline int
+dense_adds(const Dense *d)
+{
+	return d->form == COARSE ? d->coarse->bits < 16 :
+	       d->form != BY_PRODUCT && d->form != WINOGRAD && d->form != BY_TAPS;
+}
+
+/* By Form: descriptions of the form and of its weights' layout. */
+typedef struct FormText { const char *name, *packed; } FormText;
+extern const FormText dense_forms[];
+/* Is the kernel a contraction with constant weights? Sets all members up to `window`; form is the default one. */
+bool dense_of(const Kernel *, Dense *);
+bool dense_is_winograd(const Emit *, const Dense *);     /* Is Winograd's form possible and faster than others? */
 int64_t dense_taps(const Dense *);       /* number of taps of the window; 1 for a product */
 int64_t dense_pixels(const Dense *);     /* number of the input's pixels, or rows of a product */
 /* Returns the packing of the first group's weights in the form's layout. */
 RtPacking dense_packing(const Emit *, const Dense *);
-
-/* ---- dense_boxes.c: convolutions with zeros among their taps ----------------------------------------------------- */
-
-/* Sets box and nbox. Returns whether computing the boxes one by one is faster. */
-bool  boxes_find(const Emit *, Dense *);
-/* Are more than half of the weights in the boxes zero? Then WINOGRAD, which needs all weights, is too large. */
-bool  boxes_are_sparse(const Dense *);
-Dense boxes_one(const Dense *, const Box *);     /* returns the convolution of one box */
-double boxes_products(const Dense *);    /* products of all boxes, divided by the weights of one tap */
-const char *boxes_pack(Emit *, const Dense *, const Box *); /* packs the box's weights; returns their C expression */
-
-/* ---- dense_form.c: choice of the form and its blocks ------------------------------------------------------------- */
-
-/* By Form: name of the microkernel, and descriptions of the form and of its weights' layout. */
-typedef struct FormText { const char *micro, *name, *packed; } FormText;
-extern const FormText dense_forms[];
 /* "convolution 3 x 3, 16 -> 32 channels, (1, 8, 8) -> (8, 8)" */
 const char *dense_comment(const Emit *, const Dense *);
-/* Sets form, tile and blocks: the default ones, or those that --tune measures or has recorded. Returns the kernel's key
- * in Tuning. Null if nothing is tuned. */
-const char *dense_choose(Emit *, Plan *, Dense *);
+/* Sets form, tile, blocks and step: the default ones, or those that --tune measures or has recorded. Returns the
+ * kernel's key in Tuning. Null if nothing is tuned. */
+const char *dense_choose(Emit *, Dense *);
 /* numbers of taps that IN_ROWS processes at once: bits of VC_TAPS_BESIDE (vruns.h) */
 int     dense_beside(const Dense *);
 bool    dense_by_rows(const Dense *);    /* Are units of work rows of the result? */
-/* Returns the rows or Winograd tiles of a unit of work. 0: threads divide panels of weights. If units are rows of the
- * result: returns the pixels of a unit; 0 for a whole row. */
-int     dense_step(const Emit *, Plan *, const Dense *);
 int64_t winograd_tiles(const Dense *, int tile);         /* number of tiles of tile x tile outputs */
-int64_t dense_block_tiles(Plan *, const Dense *);        /* most tiles of a block when threads divide panels */
+
+/* ---- dense_call.c: the epilogue and the packed operands of a call ------------------------------------------------ */
+
+/* Chooses the form of a contraction with constant weights, and notes what its microkernel needs. */
+void dense_begin(Emit *, const Kernel *, KernelCall *, Dense *);
+/* Returns the last stage as a kernel over a block that has just been stored. made: index of the argument that points to
+ * the block. place: index of the argument of each operand. */
+Kernel *dense_epilogue(const Kernel *, int made, const int **place);
+bool dense_follows(const Kernel *);      /* Has it an epilogue? */
+/* Packs the constant operands, and describes the work of the call. */
+void dense_end(Emit *, const Kernel *, KernelCall *, const Dense *);
 
 /* ---- coarse.c: weights of few bits ------------------------------------------------------------------------------- */
 

@@ -77,81 +77,37 @@ box_cost(const Emit *e, const Box *b)
 	return lanes * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
 }
 
-/* Splits the columns into boxes by their taps. Returns whether computing these separately is faster. */
-bool
-boxes_find(const Emit *e, Dense *d)
+int
+boxes_find(const Emit *e, const DenseNode *d, Box *box)
 {
-	const RtTensor *w = d->w;
-	Box all = { .n = d->n, .to = { d->k, d->geometry.kh, d->geometry.kw } };
+	const Windows *v = &d->windows;
+	Box all = { .n = d->n, .to = { d->k, v->taps[0], v->taps[1] } };
 	int64_t cost = 0;
+	int n = 0;
 
-	d->nbox = 0;
-	if (d->form != IN_PANELS || w->ndim != 4 || d->groups > 1 || (all.to[1] == 1 && all.to[2] == 1))
-		return false;
+	if (v->places != 2 || d->groups > 1 || (v->taps[0] == 1 && v->taps[1] == 1))
+		return 0;
 	for (int64_t column = 0; column < d->n; column++) {
-		const Box b = box_of(e, w, column);
+		const Box b = box_of(e, d->w, column);
 
-		if (d->nbox && same_sides(&d->box[d->nbox - 1], &b))
-			d->box[d->nbox - 1].n++;
-		else if (d->nbox == BOXES)
-			return false;
+		if (n && same_sides(&box[n - 1], &b))
+			box[n - 1].n++;
+		else if (n == BOXES)
+			return 0;
 		else
-			d->box[d->nbox++] = b;
+			box[n++] = b;
 	}
-	for (int i = 0; i < d->nbox; i++)
-		cost += box_cost(e, &d->box[i]);
-	return d->nbox > 1 && cost * 8 < box_cost(e, &all) * 7;
+	for (int i = 0; i < n; i++)
+		cost += box_cost(e, &box[i]);
+	return n > 1 && cost * 8 < box_cost(e, &all) * 7 ? n : 0;
 }
 
 bool
-boxes_are_sparse(const Dense *d)
+boxes_are_sparse(const DenseNode *d, const Box *box, int n)
 {
 	int64_t weights = 0;
 
-	for (int i = 0; i < d->nbox; i++) {
-		const Box *b = &d->box[i];
-
+	for (const Box *b = box; b < box + n; b++)
 		weights += b->n * (b->to[0] - b->from[0]) * (b->to[1] - b->from[1]) * (b->to[2] - b->from[2]);
-	}
-	return 2 * weights < d->n * d->k * dense_taps(d);
-}
-
-Dense
-boxes_one(const Dense *d, const Box *b)
-{
-	Dense one = *d;
-	ConvSizes *g = &one.geometry;
-
-	one.form = IN_PANELS;
-	one.n = g->oc = b->n;
-	one.k = g->ic = b->to[BOX_CHANNELS] - b->from[BOX_CHANNELS];
-	g->kh = b->to[BOX_ROWS] - b->from[BOX_ROWS];
-	g->kw = b->to[BOX_COLUMNS] - b->from[BOX_COLUMNS];
-	g->ph -= b->from[BOX_ROWS] * g->dh;
-	g->pw -= b->from[BOX_COLUMNS] * g->dw;
-	return one;
-}
-
-double
-boxes_products(const Dense *d)
-{
-	double sum = 0;
-
-	for (int i = 0; i < d->nbox; i++) {
-		const Dense one = boxes_one(d, &d->box[i]);
-
-		sum += (double)(one.n * one.k * one.geometry.kh * one.geometry.kw);
-	}
-	return sum * (double)d->m / (double)(d->n * d->k);
-}
-
-const char *
-boxes_pack(Emit *e, const Dense *d, const Box *b)
-{
-	const Dense one = boxes_one(d, b);
-	const int64_t *s = d->w->strides;
-	RtPacking p = dense_packing(e, &one);
-
-	p.to += b->first * s[0] + b->from[0] * s[1] + b->from[1] * s[2] + b->from[2] * s[3];
-	return pack_panels(e, WEIGHT_PANELS, d->w, p, 1, 1);
+	return 2 * weights < d->n * d->k * d->windows.taps[0] * d->windows.taps[1];
 }

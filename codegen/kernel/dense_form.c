@@ -2,13 +2,15 @@
  * Chooses the form in which a product or convolution with constant weights is computed, and its blocks.
  *
  * Several forms may be possible.  Measured costs, the sizes and the processor predict the fastest one.  --tune measures
- * the others, too.  In a dynamic specialization, all samples use the same form (plan_choice).
+ * the others, too.  If sizes depend on symbols, their typical values count.  All forms are correct for all sizes.
  */
 #include "dense.h"
 
 #include <string.h>
 
 enum {
+	WINOGRAD_LEAST = 16, /* fewest channels for which Winograd's savings exceed the cost of its transforms */
+	APART_BYTES = 2048,      /* bytes of scratch memory for sums of a block (Dense.apart) */
 	TILES = 72,              /* 4 x 4 Winograd tiles of a block that fit in the second-level cache */
 	FEW_STEPS = 8,           /* fewest blocks of rows that divide well among threads */
 	FEW_PANELS = 4,          /* fewest panels that divide well among threads */
@@ -30,16 +32,115 @@ enum {
 };
 
 const FormText dense_forms[] = {
-	[IN_PANELS] = { "vc_conv", "in panels", "in panels" },
-	[BY_PRODUCT] = { "vc_product", "in panels", "in panels" },
-	[WINOGRAD] = { "vc_winograd", "winograd", "transformed and in panels" },
-	[BY_TAPS] = { "vc_depthwise", "by taps", "by taps" },
-	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
-	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
-	[IN_ROWS] = { "vc_runs", "in rows", "in panels" },
-	[IN_BOXES] = { "vc_conv", "in boxes", "in panels" },
-	[COARSE] = { "vk_product", "of few bits", "of few bits" },
+	[IN_PANELS] = { "in panels", "in panels" },
+	[BY_PRODUCT] = { "in panels", "in panels" },
+	[WINOGRAD] = { "winograd", "transformed and in panels" },
+	[BY_TAPS] = { "by taps", "by taps" },
+	[IN_LANES] = { "in lanes", "by channel" },
+	[IN_GROUPS] = { "in groups", "in panels of groups" },
+	[IN_ROWS] = { "in rows", "in panels" },
+	[COARSE] = { "of few bits", "of few bits" },
 };
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+/* The size, or its typical value. */
+static int64_t
+typical_number(const Kernel *k, const Size *s)
+{
+	int64_t n;
+
+	if (!kernel_typical(k, s, &n))
+		BUG("%s: a size has no typical value", k->name);
+	return n;
+}
+
+/* Sets the window. */
+static void
+set_window(const Kernel *k, Dense *d)
+{
+	const Operand *x = &k->operand.at[CONTRACT_X], *w = &k->operand.at[CONTRACT_W];
+	Windows *v = &d->window;
+
+	for (int i = 0; i < 3; i++)
+		v->in[i] = v->out[i] = v->taps[i] = v->step[i] = v->wide[i] = 1;
+	for (int i = 0; i < v->places; i++) {
+		const Bound *in = &x->bound.at[i];
+		const int out = 1 + i, tap = 4 + v->places + i, at = 3 - v->places + i;
+
+		v->in[at] = typical_number(k, in->limit);
+		v->out[at] = typical_number(k, k->extent[out]);
+		v->taps[at] = typical_number(k, k->extent[tap]);
+		v->step[at] = typical_number(k, in->stride[out]);
+		v->wide[at] = typical_number(k, in->stride[tap]);
+		v->pad[at] = -typical_number(k, in->offset);
+		v->w[at] = typical_number(k, w->stride[tap]);
+	}
+}
+
+/* Sets the default form. */
+static void
+set_form(const Kernel *k, Dense *d)
+{
+	bool point = !d->part;
+
+	for (int i = 0; i < 3; i++)
+		point &= d->window.taps[i] == 1 && d->window.step[i] == 1 && !d->window.pad[i];
+	d->form = point ? BY_PRODUCT : IN_PANELS;
+	if (d->window.places && d->groups > 1 && d->k == 1 && d->n == 1) {
+		d->form = BY_TAPS;
+		d->sn = typical_number(k, k->operand.at[CONTRACT_W].stride[1 + d->window.places]);
+		d->n = d->groups;
+		d->groups = 1;
+	}
+}
+
+bool
+dense_of(const Kernel *k, Dense *d)
+{
+	const Operand *w = k->operand.n > CONTRACT_W ? &k->operand.at[CONTRACT_W] : NULL;
+	const int oc = k->naxis / 2;
+
+	if (!w || !w->constant || w->dtype != RT_f32 || !kernel_is_contract(k))
+		return false;
+	*d = (Dense){ .w = w->constant, .window.places = oc - 2, .varies = k->typical, .m = 1,
+		      .images = typical_number(k, k->extent[0]), .groups = typical_number(k, k->extent[oc - 1]),
+		      .n = typical_number(k, k->extent[oc]), .k = typical_number(k, k->extent[oc + 1]),
+		      .sn = typical_number(k, w->stride[oc]), .sk = typical_number(k, w->stride[oc + 1]),
+		      .from = w->constant->offset + typical_number(k, w->offset) };
+	for (int i = 0; i <= d->window.places; i++)
+		d->m *= typical_number(k, k->extent[i]);
+	set_window(k, d);
+	d->part = d->groups * d->n * d->k * dense_taps(d) != rt_numel(d->w);
+	set_form(k, d);
+	return true;
+}
+
+int64_t
+dense_taps(const Dense *d)
+{
+	return d->window.taps[0] * d->window.taps[1] * d->window.taps[2];
+}
+
+int64_t
+dense_pixels(const Dense *d)
+{
+	return d->window.places ? d->images * d->window.in[0] * d->window.in[1] * d->window.in[2] : d->m;
+}
+
+RtPacking
+dense_packing(const Emit *e, const Dense *d)
+{
+	const Windows *v = &d->window;
+	const bool volume = v->places == 3;
+	const int vector = e->vf == 16 && d->form != WINOGRAD ? 8 : e->vf;
+	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
+
+	return (RtPacking){ .to = d->from, .n = d->n, .k = d->k, .taps = dense_taps(d), .kw = v->taps[WIDTH],
+			    .width = wide ? wide : e->panel, .last = wide ? wide : panel_last(e, d->n, vector),
+			    .sn = d->sn, .sk = d->sk, .sr = v->w[volume && v->taps[HEIGHT] == 1 ? DEPTH : HEIGHT],
+			    .ss = v->w[WIDTH], .kh = volume ? v->taps[HEIGHT] : 0, .sd = volume ? v->w[DEPTH] : 0 };
+}
 
 /* Returns the n numbers with the text between them: "3 x 3". */
 static const char *
@@ -58,19 +159,18 @@ join_numbers(const Emit *e, const int64_t *at, int n, const char *between)
 const char *
 dense_comment(const Emit *e, const Dense *d)
 {
-	const ConvSizes *g = &d->geometry;
-	const int64_t taps[] = { g->kd, g->kh, g->kw }, in[] = { g->d, g->h, g->w }, out[] = { g->od, g->oh, g->ow };
-	const int first = !d->volume, dims = 3 - first;
+	const Windows *v = &d->window;
+	const int dims = v->places, first = 3 - dims;
 	const int64_t to = d->n * d->groups, from = d->form == BY_TAPS ? to : d->k * d->groups;
 
-	if (!d->conv)
+	if (!dims)
 		return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)", (long long)d->m,
 				    (long long)d->k, (long long)d->k, (long long)d->n);
 	return arena_printf(e->cx->arena, "convolution %s, %lld -> %lld channels%s, (%lld, %s) -> (%s)",
-			    join_numbers(e, taps + first, dims, " x "), (long long)from, (long long)to,
+			    join_numbers(e, v->taps + first, dims, " x "), (long long)from, (long long)to,
 			    d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "",
-			    (long long)g->n, join_numbers(e, in + first, dims, ", "),
-			    join_numbers(e, out + first, dims, ", "));
+			    (long long)d->images, join_numbers(e, v->in + first, dims, ", "),
+			    join_numbers(e, v->out + first, dims, ", "));
 }
 
 /* ---- Winograd's form --------------------------------------------------------------------------------------------- */
@@ -78,7 +178,7 @@ dense_comment(const Emit *e, const Dense *d)
 int64_t
 winograd_tiles(const Dense *d, int tile)
 {
-	return d->geometry.n * ((d->geometry.oh + tile - 1) / tile) * ((d->geometry.ow + tile - 1) / tile);
+	return d->images * ((d->window.out[HEIGHT] + tile - 1) / tile) * ((d->window.out[WIDTH] + tile - 1) / tile);
 }
 
 /* Estimates a convolution's cost in flops: its products, and its weights, which are read from memory on each call
@@ -122,20 +222,38 @@ best_tile(const Dense *d)
 	return (large <= small ? large : small) >= direct_cost(d) ? 0 : large <= small ? TILE_LARGE : TILE_SMALL;
 }
 
+/* Can WINOGRAD compute it? Its transforms process at least eight channels at once. No panel of outputs may have fewer
+ * columns than a vector. */
+static bool
+may_winograd(const Emit *e, const Dense *d)
+{
+	const Windows *v = &d->window;
+	bool plain = v->places == 2 && d->groups == 1;
+
+	for (int i = HEIGHT; i <= WIDTH; i++)
+		plain &= v->taps[i] == 3 && v->step[i] == 1 && v->wide[i] == 1;
+	return plain && !d->part && d->k >= WINOGRAD_LEAST &&
+	       d->n >= WINOGRAD_LEAST && e->vf > 1 && e->forms != FORMS_SMALL && d->k % 8 == 0 &&
+	       d->n % 8 == 0 && (d->n % e->nr == 0 || d->n % e->nr >= e->vf);
+}
+
+bool
+dense_is_winograd(const Emit *e, const Dense *d)
+{
+	return may_winograd(e, d) && best_tile(d);
+}
+
 /* Filters transformed for one call are reused by all calls for which they are faster. A dynamic specialization uses
  * transformed filters only if an exact one has them; none are made only for it. */
 static int
-choose_tile(Emit *e, Plan *p, const Dense *d)
+choose_tile(Emit *e, const Dense *d)
 {
 	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
 	const int known = (int)(intptr_t)map_get(&e->winograd, key), was = known - 1;
-	int tile = best_tile(d);
+	const int tile = best_tile(d);
 
-	if (p->dynamic) {
-		tile = known ? was : tile;
-		return plan_choice(p, tile == TILE_LARGE) ? TILE_LARGE :
-		       plan_choice(p, tile == TILE_SMALL) ? TILE_SMALL : 0;
-	}
+	if (d->varies)
+		return known ? was : tile;
 	if (was > 0 && tile && winograd_cost(d, was) < direct_cost(d))
 		return was;
 	if (tile || !known)
@@ -157,16 +275,17 @@ takes_groups(const Emit *e, const Dense *d)
 static bool
 may_rows(const Emit *e, const Dense *d)
 {
-	const ConvSizes *g = &d->geometry;
+	const Windows *v = &d->window;
 
-	return d->form == IN_PANELS && e->vf > 1 && (g->kw == 3 || (e->vf == 16 && dense_taps(d) > 1)) && g->sw <= 2 &&
-	       g->dw == 1 && d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) && d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
+	return d->form == IN_PANELS && e->vf > 1 && (v->taps[WIDTH] == 3 || (e->vf == 16 && dense_taps(d) > 1)) &&
+	       v->step[WIDTH] <= 2 && v->wide[WIDTH] == 1 && d->k <= (e->vf == 16 ? WIDE_INPUTS : ROW_INPUTS) &&
+	       d->n <= (e->vf == 16 ? 3 : 2) * e->vf;
 }
 
 int
 dense_beside(const Dense *d)
 {
-	const int64_t kw = d->geometry.kw;
+	const int64_t kw = d->window.taps[WIDTH];
 
 	return kw == 1 ? 1 << 1 : (kw == 2 || kw == 4 ? 0 : 1 << 3) | (kw % 3 ? 1 << 2 : 0) | (kw > 3);
 }
@@ -178,18 +297,18 @@ dense_beside(const Dense *d)
 static bool
 rows_pay(const Emit *e, const Dense *d)
 {
-	const ConvSizes *g = &d->geometry;
+	const int64_t kw = d->window.taps[WIDTH], sw = d->window.step[WIDTH];
 
-	if (g->kw == 3)
-		return g->sw == 1 || d->k > FEW_INPUTS || (e->vf < 16 && d->n > e->vf && d->k > 1);
-	return d->k < STRIP_INPUTS ? g->kw > 1 && d->k > BESIDE_INPUTS && d->n <= e->vf :
-	       d->n <= e->vf || g->kw != 2 || g->sw == 1;
+	if (kw == 3)
+		return sw == 1 || d->k > FEW_INPUTS || (e->vf < 16 && d->n > e->vf && d->k > 1);
+	return d->k < STRIP_INPUTS ? kw > 1 && d->k > BESIDE_INPUTS && d->n <= e->vf :
+	       d->n <= e->vf || kw != 2 || sw == 1;
 }
 
 static bool
-takes_rows(const Emit *e, Plan *p, const Dense *d)
+takes_rows(const Emit *e, const Dense *d)
 {
-	return may_rows(e, d) && rows_pay(e, d) && plan_choice(p, d->geometry.ow >= ROW_PIXELS);
+	return may_rows(e, d) && rows_pay(e, d) && d->window.out[WIDTH] >= ROW_PIXELS;
 }
 
 /* Has the convolution at least a vector of input channels, and so few output channels that most lanes of a panel would
@@ -202,41 +321,29 @@ may_lanes(const Emit *e, const Dense *d)
 }
 
 static bool
-takes_lanes(const Emit *e, Plan *p, const Dense *d)
+takes_lanes(const Emit *e, const Dense *d)
 {
 	const int64_t taps = dense_taps(d), vectors = taps * d->k * ((d->n + e->vf - 1) / e->vf);
 	const int64_t sums = d->n * (taps * ((d->k + e->vf - 1) / e->vf) + LANES_SUM);
 
-	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, p, d) ? 6 : 8) * vectors;
-}
-
-/* Can WINOGRAD compute it? Its transforms process at least eight channels at once. No panel of outputs may have fewer
- * columns than a vector. */
-static bool
-may_winograd(const Emit *e, const Dense *d)
-{
-	return d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && d->k % 8 == 0 && d->n % 8 == 0 &&
-	       (d->n % e->nr == 0 || d->n % e->nr >= e->vf);
+	return may_lanes(e, d) && 6 * sums < (e->vf < 16 ? 5 : takes_rows(e, d) ? 6 : 8) * vectors;
 }
 
 /* Chooses among the forms that can compute it. */
 static Form
-usual_form(Emit *e, Plan *p, Dense *d)
+usual_form(Emit *e, Dense *d)
 {
 	const RtPacking packing = dense_packing(e, d);
 
 	/* 16-bit weights that were moved use panels, which record their source. */
-	if (d->form == BY_PRODUCT && !d->conv && (d->coarse = coarse_of(e, d->w, &packing)) &&
+	if (d->form == BY_PRODUCT && !d->window.places && (d->coarse = coarse_of(e, d->w, &packing)) &&
 	    (d->coarse->bits < 16 || !storage_source(e->cx, d->w->storage)))
 		return COARSE;
-	const bool boxes = boxes_find(e, d);
-
-	if (boxes && boxes_are_sparse(d))
-		return IN_BOXES;
-	if (may_winograd(e, d) && (d->tile = choose_tile(e, p, d)))
+	if (d->part)
+		return d->form;
+	if (may_winograd(e, d) && (d->tile = choose_tile(e, d)))
 		return WINOGRAD;
-	return boxes ? IN_BOXES : takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, p, d) ? IN_LANES :
-	       takes_rows(e, p, d) ? IN_ROWS : d->form;
+	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : takes_rows(e, d) ? IN_ROWS : d->form;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -254,18 +361,19 @@ most_tiles(const Dense *d)
 	return d->tiles * winograd_elements(TILE_LARGE) / winograd_elements(d->tile);
 }
 
-int64_t
-dense_block_tiles(Plan *p, const Dense *d)
+/* Returns the most tiles of a block. */
+static int64_t
+block_tiles(const Dense *d)
 {
 	const int64_t tiles = winograd_tiles(d, d->tile);
 
-	return tiles < most_tiles(d) && !p->dynamic ? tiles : most_tiles(d);
+	return tiles < most_tiles(d) && !d->varies ? tiles : most_tiles(d);
 }
 
 /* Threads divide either activations or weights, the larger ones. Activations are then read by the thread that wrote
  * them, and weights are read once. Few blocks of rows, or few panels, do not divide well. */
-int
-dense_step(const Emit *e, Plan *p, const Dense *d)
+static int
+step_of(const Emit *e, const Dense *d)
 {
 	const int64_t taps = dense_taps(d);
 	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
@@ -273,32 +381,31 @@ dense_step(const Emit *e, Plan *p, const Dense *d)
 	const bool few = panels * ((d->m + d->chunk - 1) / d->chunk) < FEW_PANELS;
 
 	if (dense_by_rows(d))
-		return plan_choice(p, d->m / d->geometry.ow >= FEW_STEPS) != d->turned ? 0 :
-		       PIECE * (int)d->geometry.dw;
+		return (d->m / d->window.out[WIDTH] >= FEW_STEPS) != d->turned ? 0 :
+		       PIECE * (int)d->window.wide[WIDTH];
 	if (d->form == WINOGRAD)
-		return plan_choice(p, winograd_tiles(d, d->tile) > most_tiles(d)) != d->turned ? STEP : 0;
-	if (d->form == IN_LANES || d->form == IN_BOXES)
+		return (winograd_tiles(d, d->tile) > most_tiles(d)) != d->turned ? STEP : 0;
+	if (d->form == IN_LANES || d->part || d->apart)
 		return STEP;
 	if (d->form == COARSE)
 		return 0;                /* weights are converted to floats only once */
-	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ?
-	       STEP : 0;
+	return ((few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) != d->turned ? STEP : 0;
 }
 
 /* Returns the pixels of a block. Images of few channels are computed in strips of a row (vconv.h). If a block is whole
  * rows or an equal part of one, few strips are short. Pixels of a strip are as far apart as the dilation. */
 static int
-block_rows(Plan *p, const Dense *d)
+block_rows(const Dense *d)
 {
-	const ConvSizes *g = &d->geometry;
-	const int64_t most = CHUNK * (g->sw == 1 && g->dw <= DILATED ? g->dw : 1);
-	const int64_t ow = g->ow, parts = (ow + most - 1) / most;
+	const int64_t wide = d->window.wide[WIDTH];
+	const int64_t most = CHUNK * (d->window.step[WIDTH] == 1 && wide <= DILATED ? wide : 1);
+	const int64_t ow = d->window.out[WIDTH], parts = (ow + most - 1) / most;
 
 	if (d->form == COARSE)
 		return 4 * CHUNK;
-	if (d->form != IN_PANELS || d->volume || d->k >= STRIP_INPUTS)
+	if (d->form != IN_PANELS || d->window.places == 3 || d->k >= STRIP_INPUTS)
 		return CHUNK;
-	return (int)(p->dynamic ? most : ow <= most ? most / ow * ow : (ow + parts - 1) / parts);
+	return (int)(d->varies ? most : ow <= most ? most / ow * ow : (ow + parts - 1) / parts);
 }
 
 /* ---- ways that --tune measures ----------------------------------------------------------------------------------- */
@@ -346,7 +453,7 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	if (may_lanes(e, plain) && usual->form != IN_LANES)
 		add_way(e, &w, usual, IN_LANES, 0);
 	d.turned = true;
-	if (d.form != IN_LANES && d.form != IN_BOXES && d.form != COARSE)
+	if (d.form != IN_LANES && !d.part && d.form != COARSE)
 		add_way(e, &w, &d, d.form, d.tile);
 	if (dense_by_rows(&d))
 		return w;
@@ -361,23 +468,42 @@ ways_of(Emit *e, const Dense *plain, const Dense *usual)
 	return w;
 }
 
-const char *
-dense_choose(Emit *e, Plan *p, Dense *d)
+/* Returns the number of rows of a block whose sums are in scratch memory. */
+static int
+apart_rows(const Dense *d)
+{
+	const int64_t rows = APART_BYTES / (4 * d->n * d->groups) / STEP * STEP;
+
+	return rows < STEP ? STEP : rows > CHUNK ? CHUNK : (int)rows;
+}
+
+/* Chooses form and blocks. Returns the kernel's key in Tuning, or null. */
+static const char *
+choose_form(Emit *e, Dense *d)
 {
 	const Dense plain = *d;
-	const char *name = dense_comment(e, d);
+	const char *name;
 	Ways w;
-	int taken;
 
 	d->tiles = TILES;
-	d->form = usual_form(e, p, d);
-	d->chunk = block_rows(p, d);
+	d->form = usual_form(e, d);
+	d->chunk = block_rows(d);
 	if (!e->tuning)
 		return NULL;
+	name = dense_comment(e, d);
 	w = ways_of(e, &plain, d);
-	taken = tuned_way(e, name, &w.names);
-	for (int i = 1; i < w.at.n; i++)
-		if (plan_choice(p, i == taken))
-			*d = w.at.at[i];
+	*d = w.at.at[tuned_way(e, name, &w.names)];
 	return name;
+}
+
+const char *
+dense_choose(Emit *e, Dense *d)
+{
+	const char *tuned = d->apart ? NULL : choose_form(e, d);
+
+	if (d->apart)
+		d->chunk = apart_rows(d);
+	d->step = step_of(e, d);
+	d->chunk = d->form == WINOGRAD ? (int)block_tiles(d) : d->chunk;
+	return tuned;
 }

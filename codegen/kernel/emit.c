@@ -1,8 +1,7 @@
 /*
  * Adds lowered kernels to a program: schedules, prints and calls them.
  */
-#include "lower.h"
-#include "micro.h"
+#include "dense.h"
 
 #include <string.h>
 
@@ -37,14 +36,21 @@ emit_header(Emit *e, const char *name)
 	vec_push(e->cx->arena, &e->headers, name);
 }
 
+static void
+note_tall(Emit *e, bool varies, int64_t rows, int64_t depth)
+{
+	if (varies || rows > e->tall)
+		e->tall = varies ? INT64_MAX : rows;
+	if (depth > e->deep)
+		e->deep = depth;
+}
+
 void
 emit_tall(Emit *e, const Plan *p, int64_t rows, int64_t depth)
 {
 	RT_ASSERT(rows >= 0 && depth >= 0);
-	if (e && (p->dynamic || rows > e->tall))
-		e->tall = p->dynamic ? INT64_MAX : rows;
-	if (e && depth > e->deep)
-		e->deep = depth;
+	if (e)
+		note_tall(e, p->dynamic, rows, depth);
 }
 
 /* The size as a number. -1 if it is not constant. */
@@ -155,7 +161,7 @@ set_launch(Emit *e, Kernel *k, const Schedule *s, const char *text, KernelCall *
 {
 	call->kernel = k;
 	call->schedule = s;
-	call->name = emit_kernel(e, k->name, kernel_comment(k), text, false);
+	call->name = emit_kernel(e, k->name, call->work.what, text, false);
 	call->grain = s->grain;
 	if (!size_const(s->units, &call->n)) {
 		Buf b = { 0 };
@@ -176,15 +182,45 @@ pass_packed(Emit *e, const Micro *m, const RtTensor *w, KernelCall *call)
 	vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = packed[1], .what = "terms of zero points" }));
 }
 
+/* Chooses the form of a contraction with constant weights. Emits its epilogue, unless the microkernel clamps results.
+ * Returns false if the epilogue does not go over rows at all sizes. */
+static bool
+begin_dense(Emit *e, const Kernel *k, KernelCall *call, Calling *how)
+{
+	Dense *d = new(e->cx->arena, Dense, 1);
+	const int *place;
+	Kernel *after;
+	int extra;
+
+	if (!dense_of(k, d))
+		return true;
+	dense_begin(e, k, call, d);
+	if (d->form == BY_PRODUCT || d->form == COARSE || d->form == WINOGRAD)
+		note_tall(e, d->varies, d->form == WINOGRAD ? INT64_MAX : d->m, d->form == COARSE ? INT64_MAX : d->k);
+	how->dense = d;
+	if (!dense_follows(k) || d->range[0])
+		return true;
+	extra = call->args.n + dense_adds(d);
+	after = dense_epilogue(k, d->apart ? extra : 0, &place);
+	if (!kernel_ends_rows(after))
+		return false;
+	d->epilogue = emit_block(e, after, place, k->typical ? extra : -1);
+	return true;
+}
+
 /* Emits the kernel as a call of a hand-written function. Returns false if none computes it. */
 static bool
 emit_micro(Emit *e, Kernel *k, KernelCall *call)
 {
 	Schedule *s = new(e->cx->arena, Schedule, 1);
+	Calling how = { .symbols = call->args.n, .nr = e->nr, .vf = e->vf };
 	Micro m;
 
-	if (!kernel_micro(k, call->args.n, e->vf, e->nr, &m))
+	if (!begin_dense(e, k, call, &how) || !kernel_micro(k, &how, &m))
 		return false;
+	call->work = (Counts){ .form = k->name, .flops = count_of(m.steps), .bytes = -1 };
+	if (how.dense)
+		dense_end(e, k, call, how.dense);
 	if (m.packed)
 		pass_packed(e, &m, k->operand.at[m.weights].constant, call);
 	if (m.zeros)
@@ -199,21 +235,23 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 	call->narrow = m.narrow;
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
 	kernel_simplify(k, 0);
+	call->work.what = call->work.what ? call->work.what : kernel_comment(k);
 	set_launch(e, k, s, m.text, call);
-	call->work = (Counts){ .form = k->name, .what = kernel_comment(k), .flops = count_of(m.steps),
-			       .bytes = -1 };
 	emit_header(e, m.header);
 	return true;
 }
 
-void
+bool
 emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 {
 	Schedule *s;
 	Scheduled way;
+	Dense packed;
 
 	if (emit_micro(e, k, call))
-		return;
+		return true;
+	if (dense_of(k, &packed))
+		return false;
 	s = new(e->cx->arena, Schedule, 1);
 	kernel_simplify(k, 0);
 	kernel_check(k);
@@ -223,20 +261,21 @@ emit_scheduled(Emit *e, Kernel *k, KernelCall *call)
 		*s = way.schedule;
 		k = way.kernel;
 	}
-	set_launch(e, k, s, kernel_print_c(k, s, call->args.n), call);
-	size_const(kernel_scratch(k), &call->scratch);
 	call->work = (Counts){ .form = s->tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
 			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
+	set_launch(e, k, s, kernel_print_c(k, s, call->args.n), call);
+	size_const(kernel_scratch(k), &call->scratch);
+	return true;
 }
 
 void
 emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 {
-	*call = (KernelCall){ .kernel = l->kernel };
+	*call = (KernelCall){ .kernel = l->kernel, .apart = l->apart };
 	for (int i = 0; i < l->value.n; i++)
 		vec_push(p->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
-	if (e && !p->dynamic)
-		emit_scheduled(e, l->kernel, call);
+	if (e && !p->dynamic && !emit_scheduled(e, l->kernel, call))
+		BUG("no microkernel reads the weights of %s", l->kernel->comment);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
@@ -356,27 +395,4 @@ const char *
 emit_block(Emit *e, const Kernel *k, const int *place, int symbols)
 {
 	return emit_kernel(e, "epilogue", k->comment, kernel_print_block(k, place, symbols), true);
-}
-
-bool
-emit_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, Epilogue *out)
-{
-	Lowered l;
-	int *place;
-
-	if (!lower_epilogue(p, group, made, false, &l))
-		return false;
-	out->place = place = new(e->cx->arena, int, l.value.n);
-	for (int i = 0; i < l.value.n; i++) {
-		if (l.kernel->operand.at[i].access == ACCESS_WRITE || l.value.at[i] == made)
-			continue;                                /* at p[0] */
-		place[i] = first + out->more.n;
-		vec_push(e->cx->arena, &out->more, l.value.at[i]);
-	}
-	for (int i = 0; i < l.value.n && out->apart; i++)
-		if (l.kernel->operand.at[i].access == ACCESS_READ && l.value.at[i] == made)
-			place[i] = first + out->more.n;
-	out->kernel = l.whole;
-	out->name = p->dynamic ? plan_epilogue(p) : emit_block(e, l.kernel, place, -1);
-	return true;
 }

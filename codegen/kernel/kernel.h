@@ -303,7 +303,7 @@ typedef struct Joinings { Vec(bool) at; } Joinings;
 struct Choices { Vec(bool) at; };
 enum { MARK = '\1' };            /* Character before and after the index of a mark in a text. */
 typedef struct Marked {
-	enum { MARKED_INT, MARKED_REAL, MARKED_EPILOGUE } kind;
+	enum { MARKED_INT, MARKED_REAL } kind;
 	int64_t value;           /* the number; a double by its bits */
 } Marked;
 typedef struct DynamicPlan {
@@ -330,7 +330,6 @@ int64_t plan_ceil(Plan *, int64_t x, int64_t q);
  * of all samples are equal, and their numbers are compared separately (program/dynamic.c). */
 const char *plan_number(Plan *, int64_t);
 const char *plan_real(Plan *, double);
-const char *plan_epilogue(Plan *);       /* on a sample: a mark for the name of the kernel's epilogue */
 /* Makes a choice between forms that are correct for all sizes. All samples follow the first one. */
 bool    plan_choice(Plan *, bool);
 /* Decides whether a node is a kernel. All samples follow the first one. */
@@ -352,19 +351,10 @@ typedef struct Counts {
 	double      flops, bytes;
 } Counts;
 typedef struct Param { const char *name; IValue value; } Param;      /* A number in a printed kernel, int or float. */
-typedef struct Epilogue {        /* A function that runs on each block that has just been stored. */
-	const char *name;        /* C name of the function; null if there is none */
-	const struct Kernel *kernel; /* on a sample of dynamic sizes: the kernel before it is simplified; else null */
-	const int *place;        /* by operand: index of the launch's argument */
-	ValueVec    more;        /* values that it reads, passed as additional arguments */
-	/* Whether the product's sums are not stored in its result. Their address is then the last argument. */
-	bool        apart;
-} Epilogue;
 typedef struct Printed {         /* A kernel that its form printed at once, without loops from a Kernel. */
 	/* name prefix, comment and lines of the function's body, behind the numbers that sizes decide */
 	const char *prefix, *comment, *lines;
 	Vec(Param)  param;
-	const Epilogue *epilogue;        /* epilogue on a sample of dynamic sizes; or null */
 } Printed;
 struct KernelCall {      /* One use of an emitted kernel. */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
@@ -383,6 +373,8 @@ struct KernelCall {      /* One use of an emitted kernel. */
 	const Printed *printed;
 	int64_t     scratch;     /* bytes of scratch memory that it requests for a thread */
 	const struct Size *narrow;       /* size that must be at most INT32_MAX in a call; or null */
+	int64_t     streamed;    /* bytes of weights that it reads for few rows */
+	bool        apart;       /* Lowered.apart */
 	/* Whether the kernel sets `wrong` (an int, one of the arguments) on bad arguments. The generic kernel then
 	 * raises. */
 	bool        checked;
@@ -422,7 +414,7 @@ void  emit_body(Emit *, const char *prefix, const char *comment, Body *, KernelC
 /* ---- emit.c: texts of kernels -------------------------------------------------------------------------------- */
 
 /* Emits a kernel (text in braces) and returns its name. Equal texts share one name. An epilogue's function takes a part
- * of a row (emit_epilogue), any other (void *arg, int64_t begin, int64_t end). */
+ * of a row (emit_block), any other (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 /* Notes the number of rows of a product by panels and the length of its sums. Does nothing if Emit is null. */
 void emit_tall(Emit *, const Plan *, int64_t rows, int64_t depth);
@@ -481,13 +473,13 @@ void halves_finish(Weights *);
 /* Omits the plain form of storages that kernels read as packed low-bit weights. */
 void coarse_finish(Emit *);
 
-/* ---- dense.c, kern_conv.c: products and convolutions with constant weights --------------------------------------- */
+/* ---- dense.c, lower_dense.c: products and convolutions with constant weights ------------------------------------- */
 
 bool dense_nhwc(const RtTensor *);                       /* Is it channels-last and dense? */
 bool node_is_dense(Plan *, const Node *);
 const RtTensor *dense_constant(Plan *, const Value *);   /* the value's constant floats, or null */
 int64_t dense_columns(Plan *, const Node *); /* number of columns of its result; 0 if its kernel takes no epilogue */
-bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *);
+bool emit_dense(Emit *, Plan *, const Node *, const Node *group, KernelCall *calls, int *ncall);
 
 /* ---- families.c: reductions, normalization, copies, pooling, products of computed tensors ------------------------ */
 

@@ -11,8 +11,9 @@
 
 typedef struct Lowered {
 	Kernel  *kernel;
-	const Kernel *whole;     /* epilogue on a sample of dynamic sizes: the kernel before it was simplified */
 	ValueVec value;          /* by operand: the tensor or number that the caller passes */
+	/* Whether the epilogue reads memory that the result shares. The sums of a block must not be stored there. */
+	bool     apart;
 } Lowered;
 
 /* ---- lower_map.c: a pointwise row, or a group of them ---------------------------------------------------------- */
@@ -97,6 +98,8 @@ bool convolution_take(Plan *, const Node *, Convolution *);
 void contract_from(Contract *, int64_t y, int64_t w);                     /* sets the offsets of y and w */
 /* Completes the kernel. after: epilogue over its result, whose first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
+/* adds the inputs of an epilogue, or of null */
+void contract_pass(Plan *, const Lowered *after, ValueVec *to);
 /* Adds a launch of the kernel. value: by operand. On the GPU, the node's epilogue follows: its result replaces y, and
  * its operands are passed behind the existing ones. Returns false if the epilogue has no kernel, or the kernel needs a
  * microkernel and has none. */
@@ -146,15 +149,12 @@ Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add and sub get a
  * gets the kernel as data. */
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
 /* Simplifies, schedules and emits the kernel for the call. Adds the symbols, if there are any, behind the call's
- * arguments. */
-void emit_scheduled(Emit *, Kernel *, KernelCall *);
+ * arguments. Returns false if the kernel has constant weights that no microkernel reads. */
+bool emit_scheduled(Emit *, Kernel *, KernelCall *);
 /* Writes the text form of a launch. If only its operands are known, writes these. */
 void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the epilogue of the kernel that computes `made`, with that many columns? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits the group as a function over a block that has just been stored. The block is p[0], or, if apart, the argument
- * behind the group's other inputs. The other inputs are p[first ..]. Returns false if the group does not fit. */
-bool emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, Epilogue *);
 /* Emits a kernel as such a function, with its operands at p[place[..]] and its symbols at p[symbols]. */
 const char *emit_block(Emit *, const Kernel *, const int *place, int symbols);
 /* Simplifies an epilogue. Returns false if it can no longer be one. */

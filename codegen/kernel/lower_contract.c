@@ -235,6 +235,14 @@ pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowe
 			vec_push(c->plan->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
 }
 
+void
+contract_pass(Plan *p, const Lowered *after, ValueVec *to)
+{
+	for (int i = 0; after && i < after->value.n; i++)
+		if (is_passed(after->kernel->operand.at[i].access))
+			vec_push(p->cx->arena, to, after->value.at[i]);
+}
+
 bool
 contract_launch(Row *r, Contract *c, const Value *const *value, int rows)
 {
@@ -247,9 +255,7 @@ contract_launch(Row *r, Contract *c, const Value *const *value, int rows)
 		return false;
 	for (int i = 0; i <= CONTRACT_W + c->bias; i++)
 		vec_push(c->plan->cx->arena, &all, i || !group ? value[i] : group->out[0]);
-	for (int i = 0; group && i < after.value.n; i++)
-		if (is_passed(after.kernel->operand.at[i].access))
-			vec_push(c->plan->cx->arena, &all, after.value.at[i]);
+	contract_pass(c->plan, group ? &after : NULL, &all);
 	k = contract_end(c, group ? &after : NULL, rows);
 	if (c->blocked && !c->plan->gpu && !plan_worth(c->plan, c->n, kernel_has_micro(k)))
 		return false;

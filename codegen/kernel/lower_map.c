@@ -357,7 +357,6 @@ lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers,
 
 	if (group->nout != 1 || !lower(&m, in_registers ? made : NULL))
 		return false;
-	out->whole = p->dynamic ? kernel_copy(m.kernel) : NULL;
 	return kernel_ends_rows(m.kernel);
 }
 

@@ -8,7 +8,7 @@
  * A pattern names the axes and operands of a kernel, by their order and by what operands do along them.
  */
 #include "../../ir/row.h"
-#include "micro.h"
+#include "dense.h"
 #include "micro_chain.h"
 #include "print.h"
 #include "../../rt/ops/vint8.h"
@@ -16,12 +16,12 @@
 
 #include <string.h>
 
-enum { PASSED = 8, CHUNK = 72 };  /* CHUNK: pixels of a block of vb_conv */
+enum { PASSED = 8 };
 /* numbers of points, and of products of 8-bit integers, that are worth waking a thread */
 enum { ROW_GRAIN = 16384, INT8_GRAIN = 1 << 20 };
 
 /* Operands by name. None is 0, so it ends a list. START: terms of zero points, packed beside 8-bit weights. */
-enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCRATCH };
+enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCALES, SCRATCH, EPILOGUE };
 
 /* Axes by name. */
 enum { N, C, G, OC, OD, OH, OW, P, IC, KD, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
@@ -29,9 +29,11 @@ enum { N, C, G, OC, OD, OH, OW, P, IC, KD, KH, KW, ROWS, COLUMNS, SUMMED, BATCH,
 typedef struct Match {
 	const Kernel *kernel;
 	int axis[AXES], operand[WRONG];  /* indices in the kernel, by name; -1 if there is none */
+	int places;                      /* number of dims of the windows of a contraction with constant weights */
 	bool adaptive;                   /* whether windows are parts of the input */
 	int out, tap;                    /* first of the axes of positions, and of taps */
 	int vf, nr;                      /* floats of a vector, columns of a panel (Emit) */
+	const Dense *dense;              /* form of a contraction with constant weights; or null */
 	Buf text;
 	int nmember;
 	const char *scratch;             /* C of the bytes of scratch memory; null if there is none */
@@ -77,10 +79,11 @@ operand(const Match *m, int name)
 	return &m->kernel->operand.at[m->operand[name]];
 }
 
+/* The extent of an axis; 1 if there is no such axis. */
 static const Size *
 extent(const Match *m, int axis)
 {
-	return m->kernel->extent[m->axis[axis]];
+	return m->axis[axis] < 0 ? constant(m, 1) : m->kernel->extent[m->axis[axis]];
 }
 
 static const Size *
@@ -367,28 +370,44 @@ runs_on(const Match *m, int name, int axis)
 	return stride(m, name, G) == times(m, stride(m, name, axis), extent(m, axis));
 }
 
-/* Is it a sum of products of this dtype, plus a bias if there is one? */
+/* Does it begin with a sum of products of this dtype, plus a bias if there is one? */
+static bool
+begins_with_sum(const Match *m, RtDtype dtype)
+{
+	const Kernel *k = m->kernel;
+	const Let *add = k->let.n > 1 ? &k->let.at[1] : NULL;
+
+	if (!kernel_is_contract(k) || k->let.at[0].types.compute != dtype || k->store.n != 1)
+		return false;
+	if (m->operand[BIAS] < 0)
+		return true;
+	return add && add->op->row == ROW_add_Tensor && refers_to(&add->arg[0], REF_STATE, 0) &&
+	       refers_to(&add->arg[1], REF_OPERAND, m->operand[BIAS]) && add->arg[2].kind == REF_NUMBER &&
+	       add->arg[2].number.u.i == 1;
+}
+
+/* Is it only such a sum? */
 static bool
 adds_products(const Match *m, RtDtype dtype)
 {
-	const Kernel *k = m->kernel;
-	const Let *add = k->let.n == 2 ? &k->let.at[1] : NULL;
+	const bool biased = m->operand[BIAS] >= 0;
 
-	if (!kernel_is_contract(k) || k->let.at[0].types.compute != dtype || k->store.n != 1 || k->let.n > 2)
-		return false;
-	if (m->operand[BIAS] < 0)
-		return k->let.n == 1 && refers_to(&k->store.at[0].value, REF_STATE, 0);
-	return add && add->op->row == ROW_add_Tensor && refers_to(&add->arg[0], REF_STATE, 0) &&
-	       refers_to(&add->arg[1], REF_OPERAND, m->operand[BIAS]) && add->arg[2].kind == REF_NUMBER &&
-	       add->arg[2].number.u.i == 1 && refers_to(&k->store.at[0].value, REF_LET, 1);
+	return begins_with_sum(m, dtype) && m->kernel->let.n == 1 + biased && !m->dense &&
+	       refers_to(&m->kernel->store.at[0].value, biased ? REF_LET : REF_STATE, biased);
+}
+
+/* Is there no bias, or one for each output channel? */
+static bool
+has_bias_of_channels(const Match *m)
+{
+	return m->operand[BIAS] < 0 || (size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC));
 }
 
 /* Is it a sum of products, plus a bias for each output channel? */
 static bool
 is_biased_sum(const Match *m)
 {
-	return adds_products(m, RT_f32) &&
-	       (m->operand[BIAS] < 0 || (size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC)));
+	return adds_products(m, RT_f32) && has_bias_of_channels(m);
 }
 
 /* Finds a convolution over planes: axes n, the result's positions, groups and their output channels; reduced are a
@@ -463,6 +482,15 @@ is_depthwise(const Match *m)
 	       size_is(extent(m, IC), 1);
 }
 
+/* The size as a number, or 0 if it is not constant. */
+static int64_t
+known(const Size *s)
+{
+	int64_t n;
+
+	return size_const(s, &n) ? n : 0;
+}
+
 /* Is the size a number? */
 static bool
 is_number_size(const Size *s)
@@ -479,15 +507,6 @@ typical(const Match *m, const Size *s)
 	int64_t n;
 
 	return kernel_typical(m->kernel, s, &n) ? n : 0;
-}
-
-/* The size as a number, or 0 if it is not constant. */
-static int64_t
-known(const Size *s)
-{
-	int64_t n;
-
-	return size_const(s, &n) ? n : 0;
 }
 
 /* Have both operands the same strides? */
@@ -579,13 +598,6 @@ find_product(Match *m, RtDtype dtype)
 					(m->operand[BIAS] < 0 && find_sides(m, 2, 1)));
 }
 
-/* The extent of an axis; 1 if there is no such axis. */
-static const Size *
-length(const Match *m, int axis)
-{
-	return m->axis[axis] < 0 ? constant(m, 1) : extent(m, axis);
-}
-
 /* The stride along an axis; `alone` if there is no such axis. */
 static const Size *
 apart(const Match *m, int name, int axis, int64_t alone)
@@ -639,14 +651,14 @@ at_most(const Size *s, int64_t most)
 static int64_t
 copied_rows(const Match *m)
 {
-	return size_is(apart(m, X, SUMMED, 1), 1) ? 0 : at_most(length(m, ROWS), VM_ROWS);
+	return size_is(apart(m, X, SUMMED, 1), 1) ? 0 : at_most(extent(m, ROWS), VM_ROWS);
 }
 
 static int64_t
 product_grain(const Match *m)
 {
-	const int64_t n = at_most(length(m, ROWS), VM_ROWS) * at_most(length(m, COLUMNS), VM_COLUMNS) *
-			  (typical(m, length(m, SUMMED)) / 8 + 1);
+	const int64_t n = at_most(extent(m, ROWS), VM_ROWS) * at_most(extent(m, COLUMNS), VM_COLUMNS) *
+			  (typical(m, extent(m, SUMMED)) / 8 + 1);
 
 	return 1 + ROW_GRAIN / (n > 0 ? n : 1);
 }
@@ -710,21 +722,33 @@ ends_in_bytes(const Match *m)
 	       size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC) && is_alike(m, BIAS, FACTOR);
 }
 
-/* Are both images channels-last and dense, with any distance between pixels? */
-static bool
-has_pixels(const Match *m)
+/* Stride of rows or pixels: of the input, and of the result. n: number of dims of the windows. */
+static const Size *
+input_row(const Match *m, int n)
 {
-	const Size *x = input_stride(m, 2), *y = stride(m, Y, OW);
+	return n ? input_stride(m, n - 1) : stride(m, X, N);
+}
 
-	for (int i = 2; i > 0; i--) {
-		x = times(m, input_size(m, i), x);
-		y = times(m, extent(m, OD + i), y);
-		if (input_stride(m, i - 1) != x || stride(m, Y, OD + i - 1) != y)
+static const Size *
+output_row(const Match *m, int n)
+{
+	return stride(m, Y, n ? OW : N);
+}
+
+/* Are both operands channels-last and dense, with any distance between rows, or pixels? */
+static bool
+has_pixels(const Match *m, int n)
+{
+	const Size *x = input_row(m, n), *y = output_row(m, n);
+
+	for (int i = n - 1; i >= 0; i--) {
+		if (input_stride(m, i) != x || stride(m, Y, m->out + i) != y)
 			return false;
+		x = times(m, x, input_size(m, i));
+		y = times(m, y, extent(m, m->out + i));
 	}
-	return stride(m, X, N) == times(m, input_size(m, 0), x) && stride(m, Y, N) == times(m, extent(m, OD), y) &&
-	       size_is(stride(m, X, IC), 1) && size_is(stride(m, Y, OC), 1) && runs_on(m, X, IC) && runs_on(m, Y, OC) &&
-	       size_is(operand(m, X)->offset, 0) && size_is(operand(m, Y)->offset, 0);
+	return stride(m, X, N) == x && stride(m, Y, N) == y && size_is(stride(m, X, IC), 1) &&
+	       size_is(stride(m, Y, OC), 1) && runs_on(m, X, IC) && runs_on(m, Y, OC);
 }
 
 /* Finds a convolution of 8-bit integers over volumes by constant weights: axes n, the result's positions, groups and
@@ -745,7 +769,8 @@ find_int8(Match *m, bool sums)
 	return (operand(m, X)->dtype == RT_u8 || operand(m, X)->dtype == RT_i8) &&
 	       operand(m, Y)->dtype == (sums ? RT_i32 : operand(m, X)->dtype) && has_windows(m, 3, OD, KD) &&
 	       !m->adaptive && folds_bytes(m, sums) &&
-	       (sums ? refers_to(&k->store.at[0].value, REF_STATE, 0) : ends_in_bytes(m)) && has_pixels(m);
+	       (sums ? refers_to(&k->store.at[0].value, REF_STATE, 0) : ends_in_bytes(m)) && has_pixels(m, 3) &&
+	       size_is(operand(m, X)->offset, 0) && size_is(operand(m, Y)->offset, 0);
 }
 
 /* Its sizes on the typical ones. */
@@ -808,6 +833,102 @@ static int64_t
 step_number(const Match *m, int let, int i)
 {
 	return (int64_t)second(m, let)[i].number.u.f;
+}
+
+/* ---- contractions with constant weights -------------------------------------------------------------------------- */
+
+/* Names the axes of a product, or of a convolution over planes or volumes. */
+static void
+name_dense_axes(Match *m)
+{
+	for (int i = 0; i < AXES; i++)
+		m->axis[i] = -1;
+	m->axis[N] = 0;
+	m->axis[G] = 1 + m->places;
+	m->axis[OC] = 2 + m->places;
+	m->axis[IC] = 3 + m->places;
+	for (int i = 0; i < m->places; i++) {
+		m->axis[OW + 1 - m->places + i] = 1 + i;
+		m->axis[KW + 1 - m->places + i] = 4 + m->places + i;
+	}
+}
+
+/* Finds a contraction with constant weights that is computed in this form: axes rows, or images and positions, groups
+ * and their columns; reduced are a group's inputs and the taps. */
+static bool
+find_dense(Match *m, Form form)
+{
+	const Kernel *k = m->kernel;
+
+	if (!m->dense || m->dense->form != form)
+		return false;
+	m->places = m->dense->window.places;
+	name_dense_axes(m);
+	m->operand[Y] = CONTRACT_Y;
+	m->operand[X] = CONTRACT_X;
+	m->operand[W] = CONTRACT_W;
+	m->operand[BIAS] = k->operand.n > CONTRACT_BIAS && k->operand.at[CONTRACT_BIAS].constant ? CONTRACT_BIAS : -1;
+	return k->naxis == 4 + 2 * m->places && k->nreduce == 1 + m->places &&
+	       has_windows(m, m->places, OW + 1 - m->places, KW + 1 - m->places) && operand(m, X)->outside.tag == RT_NONE &&
+	       begins_with_sum(m, RT_f32) && has_bias_of_channels(m) && has_pixels(m, m->places);
+}
+
+static const Size *
+rows_of(const Match *m)
+{
+	return times(m, times(m, extent(m, N), extent(m, OD)), times(m, extent(m, OH), extent(m, OW)));
+}
+
+static const Size *
+blocks(const Match *m, const Size *size, int64_t each)
+{
+	return size_ceil(m->kernel->sizes, size, constant(m, each));
+}
+
+/* Units of work of a form that computes panels: blocks of rows; or panels, or chunks of rows of a panel. */
+static const Size *
+panel_units(const Match *m, const Size *rows, bool chunks)
+{
+	const Dense *d = m->dense;
+	const Size *panels = times(m, blocks(m, extent(m, OC), m->nr), extent(m, G));
+
+	return d->step ? blocks(m, rows, d->step) : chunks ? times(m, panels, blocks(m, rows, d->chunk)) : panels;
+}
+
+/* Units of work of a form that computes rows of the result. */
+static const Size *
+row_units(const Match *m)
+{
+	const Size *rows = times(m, times(m, extent(m, N), extent(m, OD)), extent(m, OH));
+
+	return m->dense->step ? times(m, rows, blocks(m, extent(m, OW), m->dense->step)) : rows;
+}
+
+/* Tiles of the result, for Winograd's form. */
+static const Size *
+tiles_of(const Match *m)
+{
+	const int tile = m->dense->tile;
+
+	return times(m, extent(m, N), times(m, blocks(m, extent(m, OH), tile), blocks(m, extent(m, OW), tile)));
+}
+
+/* Number of zeros in the padding of narrow groups: at least a vector. */
+static const Size *
+group_zeros(const Match *m)
+{
+	const int64_t n = known(channels(m, IC));
+
+	return constant(m, n > m->vf ? n : m->vf);
+}
+
+/* Bytes of scratch memory of Winograd's form: planes with an odd number of groups of 16 floats. */
+static int64_t
+winograd_scratch(const Match *m)
+{
+	const Dense *d = m->dense;
+
+	return (d->tile + 2) * (d->tile + 2) * ((d->chunk * d->k | 16) + (d->chunk * d->n | 16)) * 4;
 }
 
 /* ---- computed coordinates ---------------------------------------------------------------------------------------- */
@@ -1110,6 +1231,14 @@ put_initializers(Match *m, const char *text)
 	buf_printf(&m->text, "\n\t\t%s", text);
 }
 
+/* Adds the bounds to which results are clamped. */
+static void
+put_range(Match *m)
+{
+	if (m->dense->range[0])
+		put_initializers(m, ".range = range,");
+}
+
 #define EXTENT(axis) extent(m, axis)
 #define STRIDE(x, axis) stride(m, x, axis)
 #define TIMES(a, b) times(m, a, b)
@@ -1127,7 +1256,6 @@ put_initializers(Match *m, const char *text)
 #define CONSTANT(size) is_number_size(size)
 #define CHANNELS(axis) channels(m, axis)
 #define PRODUCT(dtype) find_product(m, dtype)
-#define LENGTH(axis) length(m, axis)
 #define APART(x, axis, alone) apart(m, x, axis, alone)
 #define BATCH_AXES batch_axes(m)
 #define BATCH_EXTENT(i) batch_extent(m, i)
@@ -1141,7 +1269,7 @@ put_initializers(Match *m, const char *text)
 #define OFFSET(x) operand(m, x)->offset
 #define NUMBER(n) constant(m, n)
 #define PARTS(size, part) size_ceil(m->kernel->sizes, size, part)
-#define BLOCKS(size, n) PARTS(size, constant(m, n))
+#define BLOCKS(size, n) blocks(m, size, n)
 #define PANEL m->nr
 #define TYPICAL(size) typical(m, size)
 #define INPUT(i) input_size(m, i)
@@ -1209,10 +1337,31 @@ put_initializers(Match *m, const char *text)
 #define VALUE(link_) put_cuda_value(m->printer, link(m, link_), kernel_addresses(m->kernel));
 #define STORE(link_) put_cuda_store(m->printer, link(m, link_));
 
+#define DENSE(form) find_dense(m, form)
+#define TILE(n) (m->dense->tile == n)
+#define VOLUME (m->places == 3)
+#define DOWN (m->places - 2)
+#define ALONG (m->places - 1)
+#define ALL_ROWS rows_of(m)
+#define INPUT_ROW input_row(m, m->places)
+#define OUTPUT_ROW output_row(m, m->places)
+#define DENSE_STEP constant(m, m->dense->step)
+#define DENSE_CHUNK constant(m, m->dense->chunk)
+#define PANEL_UNITS(rows, chunks) panel_units(m, rows, chunks)
+#define ROW_UNITS row_units(m)
+#define TILES tiles_of(m)
+#define GROUP_ZEROS group_zeros(m)
+#define COARSE_TYPE(dtype_, bits_) (m->dense->coarse->dtype == (dtype_) && m->dense->coarse->bits == (bits_))
+#define COARSE_GROUP constant(m, m->dense->coarse->group)
+#define COARSE_CENTRED m->dense->coarse->centred
+
+#define WHEN(condition, members, other) if (condition) { members } else { other }
+#define RANGE put_range(m);
 #define MEMBER(name, size) put_member(m, #name, size);
 #define REAL(name, ref) put_real(m, #name, m->kernel, ref);
 #define INITIALIZERS(text) put_initializers(m, text);
 #define SCRATCH(text, size) m->scratch = text, m->bytes = size;
+#define SCRATCH_BYTES(n) m->bytes = n, m->scratch = arena_printf(m->kernel->arena, "%lld", (long long)m->bytes);
 #define ZEROS(size) m->zeros = size;
 #define GRAIN(n) m->grain = n;
 #define TALL(n) m->tall = n;
@@ -1277,8 +1426,8 @@ argument(const Match *m, int name)
 {
 	int at = 0;
 
-	if (name == WRONG || name == ZEROS || name == START)
-		return kernel_addresses(m->kernel);
+	if (name == WRONG || name == ZEROS || name == START || name == SCALES)
+		return name == SCALES && m->dense->coarse->bits == 16 ? -1 : kernel_addresses(m->kernel);
 	if (m->operand[name] < 0)
 		return -1;
 	for (int i = 0; i < m->operand[name]; i++)
@@ -1286,28 +1435,71 @@ argument(const Match *m, int name)
 	return at;
 }
 
+/* Writes one argument of the function. Sums that are stored apart are at `all`. */
+static void
+put_argument(const Match *m, int name, Buf *b)
+{
+	const bool dense = m->dense && (name == X || name == Y || name == BIAS);
+	const int at = name == SCRATCH || name == EPILOGUE ? -1 : argument(m, name);
+
+	if (name == SCRATCH)
+		buf_puts(b, ", scratch");
+	else if (name == EPILOGUE)
+		buf_printf(b, ", %s, %s", m->dense->epilogue ? m->dense->epilogue : "0", m->dense->apart ? "q" : "p");
+	else if (name == Y && m->dense && m->dense->apart)
+		buf_puts(b, ", all");
+	else if (at < 0)
+		buf_puts(b, ", 0");
+	else if (dense && !size_is(operand(m, name)->offset, 0)) {
+		buf_printf(b, ", (float *)p[%d] + ", at);
+		kernel_put_size(m->kernel, operand(m, name)->offset, true, b);
+	} else
+		buf_printf(b, ", p[%d]", at);
+}
+
+/* Begins a loop over blocks whose sums are in scratch memory, because the result's memory is still read. `all` is the
+ * address that row 0 would have if that memory held all rows. */
+static void
+open_apart(Printer *p, const Match *m)
+{
+	const Dense *d = m->dense;
+	const int units = d->chunk / d->step, addresses = kernel_addresses(m->kernel) + dense_adds(d);
+	const long long columns = d->n * d->groups;
+
+	put_line(p, "float *const sums = rt_thread_scratch(%lld);\n", columns * d->chunk * 4);
+	open_loop(p, arena_printf(m->kernel->arena, "for (int64_t at = begin; sums && at < end; at += %d)", units));
+	put_line(p, "const int64_t to = at + %d < end ? at + %d : end;", units, units);
+	put_line(p, "float *const all = sums - at * %lld;", d->step * columns);
+	buf_puts(&p->text, "\t\tvoid *const q[] = {");
+	for (int i = 0; i < addresses; i++)
+		buf_printf(&p->text, " p[%d],", i);
+	buf_puts(&p->text, " all };\n\n");
+}
+
 /* Writes the call, with scratch memory of the thread if it needs some. */
 static void
 put_call(Printer *p, const Match *m, const MicroRow *row)
 {
+	const bool apart = m->dense && m->dense->apart;
+	Buf b = { 0 };
+
 	if (m->scratch) {
 		put_line(p, "void *scratch = rt_thread_scratch(%s);\n", m->scratch);
 		put_line(p, "if (!scratch)");
 		put_line(p, "\treturn;");
 	}
-	buf_printf(&p->text, "\t%s(begin, end, &v", row->name);
+	if (apart)
+		open_apart(p, m);
 	for (int i = 0; i < PASSED && row->pass[i] != END; i++)
-		if (row->pass[i] == SCRATCH)
-			buf_puts(&p->text, ", scratch");
-		else if (argument(m, row->pass[i]) < 0)
-			buf_puts(&p->text, ", 0");
-		else
-			buf_printf(&p->text, ", p[%d]", argument(m, row->pass[i]));
-	buf_puts(&p->text, ");\n");
+		put_argument(m, row->pass[i], &b);
+	put_line(p, "%s(%s, &v%s);", row->name, apart ? "at, to" : "begin, end", b.at);
+	buf_free(&b);
+	if (apart)
+		close_loop(p);
 }
 
 /* Returns the body of a function that calls the row's. Its struct is static if no member depends on sizes. Symbols come
- * behind zeros and packed weights. */
+ * behind the arguments that the call adds. */
 static const char *
 call_text(Match *m, const MicroRow *row, int symbols)
 {
@@ -1320,7 +1512,9 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	row->put_members(m);
 	buf_puts(&p.text, "{\n");
 	put_line(&p, "void *const *p = arg;");
-	put_named_sizes(&p, symbols + (m->zeros || m->packed));
+	put_named_sizes(&p, symbols + (m->dense ? dense_adds(m->dense) : m->zeros || m->packed));
+	if (m->dense && m->dense->range[0])
+		put_line(&p, "static const float range[] = { %s, %s };", m->dense->range[0], m->dense->range[1]);
 	put_line(&p, "%sconst %s v = {", named->naming && named->naming->at.n ? "" : "static ", row->type);
 	buf_puts(&p.text, m->text.at);
 	buf_puts(&p.text, "\n\t};\n\n");
@@ -1342,18 +1536,18 @@ grain_of(const Kernel *k, const Size *units)
 }
 
 bool
-kernel_micro(const Kernel *k, int symbols, int vf, int nr, Micro *out)
+kernel_micro(const Kernel *k, const Calling *how, Micro *out)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const MicroRow *row = &rows[i];
-		Match m = { .kernel = k, .vf = vf, .nr = nr };
+		Match m = { .kernel = k, .nr = how->nr, .vf = how->vf, .dense = how->dense };
 
 		if (!row->fits(&m))
 			continue;
 		*out = (Micro){ .name = row->name, .header = row->header, .units = row->units(&m) };
-		out->text = call_text(&m, row, symbols);
+		out->text = call_text(&m, row, how->symbols);
 		out->grain = m.grain ? m.grain : grain_of(k, out->units);
-		out->scratch = m.bytes;
+		out->scratch = m.dense && m.dense->apart ? 4 * m.dense->chunk * m.dense->n * m.dense->groups : m.bytes;
 		out->tall = m.tall;
 		out->narrow = m.narrow;
 		out->packed = m.packed;

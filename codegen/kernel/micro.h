@@ -20,9 +20,15 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	const Size *narrow;      /* Size that must be at most INT32_MAX. Null if none must, or if it always is. */
 } Micro;
 
-/* Finds the function that computes the kernel, which is not simplified yet. symbols: as for kernel_print_c, without the
- * zeros. vf: floats of a vector; nr: columns of a panel (Emit). Returns false if there is none. */
-bool kernel_micro(const Kernel *, int symbols, int vf, int nr, Micro *);
+/* Facts about a call that its kernel does not have. */
+typedef struct Calling {
+	int symbols;             /* as for kernel_print_c, without arguments that the call adds */
+	int nr, vf;              /* columns of a unit of work and of a vector (Emit.nr, Emit.vf) */
+	const struct Dense *dense;       /* form of a contraction with constant weights (dense.h); else null */
+} Calling;
+
+/* Finds the function that computes the kernel, which is not simplified yet. Returns false if there is none. */
+bool kernel_micro(const Kernel *, const Calling *, Micro *);
 bool kernel_has_micro(const Kernel *);   /* Does such a function compute the kernel? */
 
 typedef struct MicroCuda {       /* A kernel as a call of a function of rt/ops/cutile.h. */

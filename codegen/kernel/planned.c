@@ -103,13 +103,6 @@ plan_real(Plan *p, double v)
 	return p->dynamic ? mark(p, (Marked){ MARKED_REAL, rt_double(v).u.i }) : arena_printf(p->cx->arena, "%.17g", v);
 }
 
-const char *
-plan_epilogue(Plan *p)
-{
-	RT_ASSERT(p->dynamic);
-	return mark(p, (Marked){ MARKED_EPILOGUE, 0 });
-}
-
 bool
 plan_choice(Plan *p, bool choice)
 {

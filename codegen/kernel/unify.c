@@ -136,8 +136,8 @@ add_edge(Kernel *k, AxisEdge *e, Places *to)
 	vec_push(k->arena, to, &e->per);
 }
 
-/* Lists the addresses of the kernel's sizes, except extents that edges decide: extents first, then the strides of each
- * operand, innermost first. */
+/* Lists the addresses of the kernel's sizes, except extents that edges decide: extents first, then bounds and
+ * strides of each operand, innermost first. */
 static Places
 places_of(Kernel *k)
 {
@@ -153,18 +153,18 @@ places_of(Kernel *k)
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
 
-		add_strides(k, o->stride, &all);
-		vec_push(k->arena, &all, &o->offset);
-		for (int g = 0; g < o->ngather; g++) {
-			vec_push(k->arena, &all, &o->gather[g].stride);
-			vec_push(k->arena, &all, &o->gather[g].limit);
-		}
-		for (int j = 0; j < o->bound.n; j++) {
+		for (int j = o->bound.n - 1; j >= 0; j--) {
 			add_strides(k, o->bound.at[j].stride, &all);
 			vec_push(k->arena, &all, &o->bound.at[j].offset);
 			vec_push(k->arena, &all, &o->bound.at[j].limit);
 			if (o->bound.at[j].unit)
 				vec_push(k->arena, &all, &o->bound.at[j].unit);
+		}
+		add_strides(k, o->stride, &all);
+		vec_push(k->arena, &all, &o->offset);
+		for (int g = 0; g < o->ngather; g++) {
+			vec_push(k->arena, &all, &o->gather[g].stride);
+			vec_push(k->arena, &all, &o->gather[g].limit);
 		}
 	}
 	for (int i = 0; i < k->stage.n; i++)
@@ -303,18 +303,17 @@ unify_values(Unifier *u)
 
 /* ---- are they alike? --------------------------------------------------------------------------------------------- */
 
-/* Are both null, or equal weights in the same dense layout? */
+/* Are both null, or equal weights in the same layout? */
 static bool
 constants_alike(const RtTensor *a, const RtTensor *b)
 {
-	if (a == b || !a || !b)
+	IValue x = { .tag = RT_TENSOR }, y = x;
+
+	if (!a || !b)
 		return a == b;
-	if (a->ndim != b->ndim || a->dtype != b->dtype || !rt_is_dense(a))
-		return false;
-	for (int i = 0; i < a->ndim; i++)
-		if (a->dims[i] != b->dims[i] || a->strides[i] != b->strides[i])
-			return false;
-	return !memcmp(rt_data(a), rt_data(b), (size_t)(rt_numel(a) * rt_dtypes[a->dtype].bytes));
+	memcpy(&x.u.t, &a, sizeof a);
+	memcpy(&y.u.t, &b, sizeof b);
+	return value_identical(x, y);
 }
 
 static bool

@@ -202,6 +202,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->emit->busy |= !is_short(w, call);
+	w->plan->streamed += call->streamed;
 	w->plan->kernels++;
 	if (call->scratch > w->emit->scratch)
 		w->emit->scratch = call->scratch;
@@ -395,7 +396,7 @@ emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall
 		emit_lowered(e, p, &l, calls);
 		return true;
 	}
-	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls) : emit_row(e, p, n, calls, ncall))
+	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
 		return true;
 	if (group)
 		BUG("the epilogue of %s does not fit", n->kind->name);

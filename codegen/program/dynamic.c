@@ -7,7 +7,7 @@
  * of the same length. A number that differs must be a product of sizes (opt/special/sizes.c), and its formula replaces
  * the mark.
  *
- *    vc_product(begin, end, 0, @0, ...)   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
+ *    .rows = @0,   20, 66, 15   ->   const int64_t size0 = s[0] * s[1];  ...
  *
  * If the kernels of a node differ in another way, they are refused: the node becomes a call of the runtime, and the
  * plans are made again. The samples include both ends of the range in which the program uses the function. So a form
@@ -160,25 +160,9 @@ emit_unified(Dynamic *d, Sampled *s, int c)
 
 	for (int i = 0; i < d->n; i++)
 		of[i] = s[i].calls[c].kernel;
-	if (!(k = kernel_unify(d->sizes, s[0].own, of)))
-		return false;
-	emit_scheduled(d->emit, k, &s[0].calls[c]);
-	return !s[0].calls[c].narrow || tie_narrow(d, s[0].calls[c].narrow);
-}
-
-/* Emits the epilogue of call c, which uses the call's arguments. Returns its name. Null if the samples have no common
- * epilogue. */
-static const char *
-emit_common_epilogue(Dynamic *d, const Sampled *s, int c)
-{
-	const Epilogue *first = s[0].calls[c].printed->epilogue;
-	const Kernel *of[SIZE_SAMPLES];
-	Kernel *k;
-
-	for (int i = 0; i < d->n; i++)
-		of[i] = s[i].calls[c].printed->epilogue->kernel;
 	k = kernel_unify(d->sizes, s[0].own, of);
-	return k && kernel_ends_rows(k) ? emit_block(d->emit, k, first->place, s[0].calls[c].args.n) : NULL;
+	return k && emit_scheduled(d->emit, k, &s[0].calls[c]) &&
+	       (!s[0].calls[c].narrow || tie_narrow(d, s[0].calls[c].narrow));
 }
 
 /* Emits call c's kernel, which was printed at once, with formulas for numbers that differ. */
@@ -195,8 +179,7 @@ emit_common(Dynamic *d, Sampled *s, Formulas f, int c)
 		lines[k] = s[k].calls[c].printed->lines;
 		n[k] = s[k].calls[c].n;
 	}
-	if ((first->epilogue && !(f.epilogue = emit_common_epilogue(d, s, c))) ||
-	    !(common = formulas_replace(&f, lines)) || !(call->n_text = formulas_of(&f, n)))
+	if (!(common = formulas_replace(&f, lines)) || !(call->n_text = formulas_of(&f, n)))
 		return false;
 	if (f.text.n || f.real.n)
 		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", call->args.n, formulas_locals(&f));
@@ -213,8 +196,7 @@ same_call(Dynamic *d, const Sampled *s, int c)
 	for (int k = 1; k < d->n; k++) {
 		const KernelCall *y = &s[k].calls[c];
 
-		if (!x->printed != !y->printed || (x->printed && !x->printed->epilogue != !y->printed->epilogue) ||
-		    x->args.n != y->args.n || x->checked != y->checked)
+		if (!x->printed != !y->printed || x->args.n != y->args.n || x->checked != y->checked)
 			return false;
 		for (int i = 0; i < x->args.n; i++)
 			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
@@ -222,6 +204,18 @@ same_call(Dynamic *d, const Sampled *s, int c)
 				return false;
 	}
 	return true;
+}
+
+/* Sets the work of a product on another sample. */
+static void
+set_work(KernelCall *call, const KernelCall *first)
+{
+	int64_t steps, bytes;
+
+	call->schedule = first->schedule;
+	if (!size_const(kernel_steps(call->kernel), &steps) || !size_const(kernel_bytes(call->kernel), &bytes))
+		BUG("the kernel of a sample has no constant sizes");
+	call->work = (Counts){ first->work.form, first->work.what, (double)steps, (double)bytes };
 }
 
 /* Sets the kernels of the node's calls to common ones on all samples. Returns false if there are none. */
@@ -255,6 +249,8 @@ settle(Dynamic *d, int i, Sampled *s)
 			call->n_text = first->n_text;
 			call->n = first->n;
 			call->grain = first->grain;
+			if (k && first->schedule && first->schedule->micro && first->work.bytes >= 0)
+				set_work(call, first);
 			vec_push(d->cx->arena, &call->args, ((KernelArg){ .text = "(uintptr_t)s" }));
 		}
 	}

@@ -32,7 +32,6 @@ typedef struct Formulas {        /* The formulas in one text. */
 	int16_t of[SIZE_ATOMS];  /* index in s[], by atom; counts come after all atoms of the function */
 	Vec(const char *) text;  /* C text of size0, size1 ... */
 	Vec(int) real;           /* atom of real0 ...; the atom's value has the bits of a double */
-	const char *epilogue;    /* C name that replaces the marks of an epilogue */
 } Formulas;
 
 /* Begins formulas over the values that plan_ceil was called with on the samples. Returns false if the samples made

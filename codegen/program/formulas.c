@@ -160,7 +160,7 @@ differ(Formulas *f, const char *const *text)
 	return NULL;
 }
 
-/* Returns the text that replaces mark i: a number that is equal on all samples, a formula, or an epilogue. Null if
+/* Returns the text that replaces mark i: a number that is equal on all samples, or a formula. Null if
  * there is none. */
 static const char *
 marked_text(Formulas *f, int i)
@@ -180,8 +180,6 @@ marked_text(Formulas *f, int i)
 	for (int k = 0; k < d->n; k++)
 		text[k] = m->kind == MARKED_INT ? arena_printf(d->cx->arena, "%lld", (long long)v[k]) :
 			arena_printf(d->cx->arena, "%.17g", rt_double_of(v[k]));
-	if (m->kind == MARKED_EPILOGUE)
-		return f->epilogue;
 	found = same ? text[0] : m->kind == MARKED_INT ? local_for(f, v) : real_for(f, v);
 	return found ? found : differ(f, text);
 }

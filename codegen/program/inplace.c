@@ -9,8 +9,7 @@
  * equal on one sample may differ on another.
  *
  * A product stores its sums in its result before its epilogue runs. If memory is short, an epilogue at the peak may
- * also overwrite an operand of its own. Then the sums of a few rows at a time are stored elsewhere (put_apart in
- * kernel/kern_conv.c).
+ * also overwrite an operand of its own. Then the sums of a few rows at a time are stored elsewhere (Lowered.apart).
  */
 #include "program.h"
 #include "../kernel/dense.h"
@@ -142,10 +141,8 @@ place_epilogue(Plan *p, const Node *n)
 	Buffer *b = group ? plan_buffer(p, group->out[0]) : NULL;
 	int y = 0;
 	Lowered l;
-	Dense d;
 
-	if (!b || b->home != HOME_ARENA || b->over || b->first != p->step[n->id] || !dense_take(p, n, &d) ||
-	    (d.form != IN_PANELS && d.form != BY_PRODUCT) || d.ldc != d.n * d.groups ||
+	if (!b || b->home != HOME_ARENA || b->over || b->first != p->step[n->id] || !dense_may_be_apart(p, n) ||
 	    !lower_epilogue(p, group, n->out[0], false, &l))
 		return false;
 	while (l.kernel->operand.at[y].access != ACCESS_WRITE)

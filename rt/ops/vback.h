@@ -136,7 +136,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 			for (int64_t c = 0; c < v->c.oc; c++)
 				scratch[(r * v->c.kw + s) * v->c.oc + c] = w[v->first + c * v->so + r * v->sr +
 					s * v->ss];
-	vc_depthwise(begin, end, v->c.ow, &v->c, x, scratch, bias, y, 0, 0);
+	vc_depthwise(begin, end, &v->c, x, scratch, bias, y, 0, 0);
 }
 
 /* ---- the gradient of the weights --------------------------------------------------------------------------------- */

@@ -785,6 +785,13 @@ vc_panel_alone(ptrdiff_t m, ptrdiff_t k, const float *a, ptrdiff_t lda, const fl
 #define VC_WHOLE_OF(m) VC_WHOLE(vc_panel)
 #endif
 
+/* c (m, groups * n) = a (m, groups * k) by panels of weights, whose rows are ldc and lda apart. */
+typedef struct VcProduct {
+	ptrdiff_t m, groups, n, k, lda, ldc;
+	ptrdiff_t step, chunk;           /* rows of a unit of work, or 0; rows of a block (VcShare) */
+	const float *range;              /* results are clamped to range[0], range[1]; null for no clamp */
+} VcProduct;
+
 /* Division of work among threads. If step is 0, by panels of a group's n columns, so that a thread reads its own
  * weights once. Then [begin, end) are of panels * chunks of `chunk` rows. Otherwise by rows, so that a thread's rows
  * stay in its cache from kernel to kernel. Then [begin, end) are of `step` rows each, and the panels of a chunk are
@@ -868,12 +875,11 @@ vc_product_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptr
 
 /* Computes the same product, inlined. If n and m are constants, only the functions that they need are compiled. */
 VC_INLINE void
-vc_product(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, ptrdiff_t m, ptrdiff_t groups, ptrdiff_t n, ptrdiff_t k,
-	   ptrdiff_t chunk, const float *a, ptrdiff_t lda, const float *b, const float *bias, float *c, ptrdiff_t ldc,
-	   const float *range, VcEpilogue *epilogue, void *const *p)
+vc_product(ptrdiff_t begin, ptrdiff_t end, const VcProduct *v, const float *a, const float *b, const float *bias,
+	   float *c, VcEpilogue *epilogue, void *const *p)
 {
-	vc_product_part(begin, end, step, m, groups, n, k, chunk, a, lda, b, bias, c, ldc, VC_WHOLE_OF(m),
-			VC_REST_HALF(vc_panel, n), range, epilogue, p);
+	vc_product_part(begin, end, v->step, v->m, v->groups, v->n, v->k, v->chunk, a, v->lda, b, bias, c, v->ldc,
+			VC_WHOLE_OF(v->m), VC_REST_HALF(vc_panel, v->n), v->range, epilogue, p);
 }
 
 #endif

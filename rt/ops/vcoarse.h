@@ -414,10 +414,12 @@ vk_product(VkType type, ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, cons
 
 #define VK_PRODUCT(name, type) \
 	VC_SHARED void \
-	name(ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const VkWeights *w, \
-	     const float *bias, float *c, VcEpilogue *epilogue, void *const *p) \
+	name(ptrdiff_t begin, ptrdiff_t end, const VkProduct *v, const float *a, const int32_t *words, \
+	     const float *scale, const float *bias, float *c, VcEpilogue *epilogue, void *const *p) \
 	{ \
-		vk_product(type, begin, end, v, a, w, bias, c, epilogue, p); \
+		const VkWeights w = { words, scale }; \
+\
+		vk_product(type, begin, end, v, a, &w, bias, c, epilogue, p); \
 	}
 VK_PRODUCT(vk_product_int4, VK_INT4)
 VK_PRODUCT(vk_product_int8, VK_INT8)

@@ -33,6 +33,9 @@ typedef struct VcConv {
 	ptrdiff_t kh, kw, sh, sw, ph, pw, dh, dw;
 	ptrdiff_t xs;                    /* stride of input pixels in floats: the number of channels of all groups */
 	ptrdiff_t ys;                    /* stride of output pixels in floats */
+	/* Pixels, or Winograd tiles, of a unit of work and of a block, as in VcShare. Code that computes rows one by
+	 * one: `step` is the number of pixels of a unit, or 0 for a whole row. */
+	ptrdiff_t step, chunk;
 #if VC_FRAMES
 	ptrdiff_t d, od, kd, sd, pd, dd; /* the same for the frames of a volume */
 #endif
@@ -189,6 +192,13 @@ typedef struct VcPart {
 	VcReach at;
 	ptrdiff_t y;             /* offset in floats from the row's first pixel */
 } VcPart;
+
+/* Returns the number of pixels of a unit of work of code that computes rows one by one. */
+VC_INLINE ptrdiff_t
+vc_across(const VcConv *v)
+{
+	return v->step ? v->step : v->ow;
+}
 
 /* Returns the number of units of work in a row. A unit is a row, or `across` pixels of it if there are few rows. */
 VC_INLINE ptrdiff_t
@@ -547,30 +557,28 @@ vc_conv_panel(const VcTaps *t, const VcConv *v, ptrdiff_t first, ptrdiff_t last,
 }
 
 VC_SHARED void
-vc_conv_part(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
-	     const float *w, const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue,
-	     void *const *p)
+vc_conv_part(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+	     float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
 	const ptrdiff_t pixels = v->n * VC_FRAME(v, od, 1) * v->oh * v->ow, taps = VC_FRAME(v, kd, 1) * v->kh * v->kw;
-	const VcShare s = vc_share(begin, end, step, pixels, v->groups, v->oc, chunk);
+	const VcShare s = vc_share(begin, end, v->step, pixels, v->groups, v->oc, v->chunk);
 
 	for (ptrdiff_t at = s.begin; at < s.end; at++) {
-		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
+		const VcBlock b = vc_share_block(&s, v->step, at, v->chunk, v->oc);
 
 		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x + b.group * v->ic,
 			      w + b.weights * taps * v->ic, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
 		if (epilogue)
-			vc_share_follow(&s, step, &b, v->oc, epilogue, p);
+			vc_share_follow(&s, v->step, &b, v->oc, epilogue, p);
 	}
 }
 
 /* Computes a convolution. `zeros` are ic zeros. */
 VC_INLINE void
-vc_conv(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
-	const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_conv(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	vc_conv_part(begin, end, step, v, chunk, x, w, bias, y, zeros, VC_REST_HALF(vc_taps, v->oc), epilogue,
-		     p);
+	vc_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST_HALF(vc_taps, v->oc), epilogue, p);
 }
 
 VC_END

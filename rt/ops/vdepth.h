@@ -507,12 +507,12 @@ vc_depthwise_few(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv 
 
 #endif
 
-/* Computes any depthwise convolution. Its sizes are constants, so a program has only the functions that it uses.
- * across: as in vc_pieces. */
+/* Computes any depthwise convolution. Its sizes are constants, so a program has only the functions that it uses. */
 VC_INLINE void
-vc_depthwise(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
-	     const float *bias, float *y, VcEpilogue *epilogue, void *const *p)
+vc_depthwise(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+	     float *y, VcEpilogue *epilogue, void *const *p)
 {
+	const ptrdiff_t across = vc_across(v);
 #if VC_FLOATS > 1
 	const ptrdiff_t found = vc_dw_found(v, across);
 

@@ -375,9 +375,10 @@ vg_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VgFrom from, VgRow *ru
 
 /* Computes units [begin, end) (vc_pieces). `zeros` are groups * ic zeros, at least a vector. */
 VC_INLINE void
-vc_groups(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
-	  const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_groups(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	  const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
+	const ptrdiff_t across = vc_across(v);
 	const VgFrom from = vg_from(v);
 
 	vg_rows(begin, end, across, from, vg_row(from, v, across), v, x, w, bias, y, zeros, epilogue, p);

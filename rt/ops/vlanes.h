@@ -127,19 +127,19 @@ vc_lanes(ptrdiff_t n)
 	return n == 1 ? vc_lanes_1 : n == 2 ? vc_lanes_2 : n == 3 ? vc_lanes_3 : vc_lanes_4;
 }
 
-/* Computes units of `step` pixels. `zeros` are ic zeros. More than four channels of a group are computed in equal
+/* Computes units of v->step pixels. `zeros` are ic zeros. More than four channels of a group are computed in equal
  * parts. */
 VC_INLINE void
-vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t chunk, const float *x,
-	      const float *w, const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_conv_lanes(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+	      float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	const ptrdiff_t pixels = v->n * VC_FRAME(v, od, 1) * v->oh * v->ow;
-	const ptrdiff_t last = end * step < pixels ? end * step : pixels;
+	const ptrdiff_t last = end * v->step < pixels ? end * v->step : pixels;
 	const ptrdiff_t columns = v->groups * v->oc, each = VC_FRAME(v, kd, 1) * v->kh * v->kw * v->ic;
 	const ptrdiff_t parts = (v->oc + VC_LANES_MOST - 1) / VC_LANES_MOST, some = (v->oc + parts - 1) / parts;
 
-	for (ptrdiff_t first = begin * step; first < last; first += chunk) {
-		const ptrdiff_t to = first + chunk < last ? first + chunk : last;
+	for (ptrdiff_t first = begin * v->step; first < last; first += v->chunk) {
+		const ptrdiff_t to = first + v->chunk < last ? first + v->chunk : last;
 
 		for (ptrdiff_t c = 0, n; c < columns; c += n) {
 			const ptrdiff_t left = v->oc - c % v->oc;

@@ -268,8 +268,8 @@ vt_rows(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, VtPanel *run, const Vc
 
 /* Computes units [begin, end) (vc_pieces). `zeros` are ic zeros. */
 VC_INLINE void
-vc_runs(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const float *x, const float *w,
-	 const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_runs(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 #define VT_OF(name) (v->sw == 2 ? vt_##name##_by_2 : vt_##name##_by_1)
 #if VC_PACKED == 16
@@ -281,7 +281,7 @@ vc_runs(ptrdiff_t begin, ptrdiff_t end, ptrdiff_t across, const VcConv *v, const
 #endif
 #undef VT_OF
 
-	vt_rows(begin, end, across, run, v, x, w, bias, y, zeros, epilogue, p);
+	vt_rows(begin, end, vc_across(v), run, v, x, w, bias, y, zeros, epilogue, p);
 }
 
 #endif

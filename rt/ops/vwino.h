@@ -315,14 +315,17 @@ vc_winograd_part(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, co
 	}
 }
 
-VC_INLINE void
-vc_winograd(const int m, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t step, const VcConv *v, ptrdiff_t block,
-	    const float *x, const float *w, const float *bias, float *y, float *scratch, VcEpilogue *epilogue,
-	    void *const *p)
-{
-	vc_winograd_part(m, begin, end, step, v, block, x, w, bias, y, scratch,
-			 VC_REST(vc_panel, v->oc), epilogue, p);
-}
+#define VC_WINOGRAD(m) \
+	VC_INLINE void \
+	vc_winograd_##m(ptrdiff_t begin, ptrdiff_t end, const VcConv *v, const float *x, const float *w, \
+			const float *bias, float *y, float *scratch, VcEpilogue *epilogue, void *const *p) \
+	{ \
+		vc_winograd_part(m, begin, end, v->step, v, v->chunk, x, w, bias, y, scratch, \
+				 VC_REST(vc_panel, v->oc), epilogue, p); \
+	}
+VC_WINOGRAD(2)
+VC_WINOGRAD(4)
+#undef VC_WINOGRAD
 
 #endif
 

@@ -105,6 +105,8 @@ static void
 product(int64_t m, int64_t n, int64_t k, bool biased, bool clamps)
 {
 	const int64_t size[] = { m, n, k };
+	const VcProduct v = { .m = m, .groups = 1, .n = n, .k = k, .lda = k, .ldc = n, .step = 6, .chunk = 24,
+			      .range = clamps ? range : 0 };
 
 	pack(w, k, n, packed);
 	for (int64_t i = 0; i < m; i++)
@@ -116,7 +118,7 @@ product(int64_t m, int64_t n, int64_t k, bool biased, bool clamps)
 			want[i * n + j] = sum;
 		}
 	clear(m * n);
-	vc_product(0, (m + 5) / 6, 6, m, 1, n, k, 24, x, k, packed, biased ? bias : 0, y, n, clamps ? range : 0, 0, 0);
+	vc_product(0, (m + 5) / 6, &v, x, packed, biased ? bias : 0, y, 0, 0);
 	compare("product", size, 3, m * n, clamps, k);
 }
 
@@ -238,7 +240,9 @@ convolution(void)
 		to = pack(w + g * size * v.oc, size, v.oc, to);
 	windows(&v, false, biased);
 	clear(pixels(&v) * v.ys);
-	vc_conv(0, (pixels(&v) + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	v.step = 6;
+	v.chunk = 24;
+	vc_conv(0, (pixels(&v) + 5) / 6, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("convolution", &v, v.kd * v.kh * v.kw * v.ic);
 }
 
@@ -263,7 +267,7 @@ runs(void)
 {
 	VcConv v = { .ic = 1 + any(9), .oc = 1 + any((VC_FLOATS == 16 ? 3 : 2) * VC_FLOATS), .groups = 1 + any(2) };
 	const bool biased = any(2);
-	int64_t across, units, some;
+	int64_t units, some;
 	float *to = packed;
 
 	if (!rows(&v) || v.dw > 1)
@@ -273,11 +277,11 @@ runs(void)
 		to = pack(w + g * size * v.oc, size, v.oc, to);
 	windows(&v, false, biased);
 	clear(pixels(&v) * v.ys);
-	across = any(2) ? v.ow : 1 + any(v.ow);
-	units = v.n * v.od * v.oh * vc_pieces(&v, across);
+	v.step = any(2) ? 0 : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, vc_across(&v));
 	some = any(units + 1);
-	vc_runs(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
-	vc_runs(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_runs(some, units, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_runs(0, some, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("rows", &v, v.kd * v.kh * v.kw * v.ic);
 }
 
@@ -298,7 +302,9 @@ few_channels(void)
 			packed[g * size * v.oc + i % v.oc * size + i / v.oc] = w[g * size * v.oc + i];
 	windows(&v, false, biased);
 	clear(pixels(&v) * v.ys);
-	vc_conv_lanes(0, (pixels(&v) + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	v.step = 6;
+	v.chunk = 24;
+	vc_conv_lanes(0, (pixels(&v) + 5) / 6, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("lanes", &v, v.kd * v.kh * v.kw * v.ic);
 }
 
@@ -308,7 +314,7 @@ narrow_groups(void)
 	VcConv v = { .ic = 1 + any(5), .oc = 1 + any(VC_FLOATS / 2), .groups = 2 + any(12) };
 	const int64_t each = VC_UNIT / v.oc;
 	const bool biased = any(2);
-	int64_t across, units, some;
+	int64_t units, some;
 
 	if (!rows(&v))
 		return;
@@ -323,11 +329,11 @@ narrow_groups(void)
 				w[g * size * v.oc + i];
 	windows(&v, false, biased);
 	clear(pixels(&v) * v.ys);
-	across = any(2) ? v.ow : 1 + any(v.ow);
-	units = v.n * v.od * v.oh * vc_pieces(&v, across);
+	v.step = any(2) ? 0 : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, vc_across(&v));
 	some = any(units + 1);
-	vc_groups(some, units, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
-	vc_groups(0, some, across, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_groups(some, units, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	vc_groups(0, some, &v, x, packed, biased ? bias : 0, y, zeros, 0, 0);
 	say("groups", &v, v.kd * v.kh * v.kw * v.ic);
 }
 
@@ -341,7 +347,7 @@ depthwise(void)
 	VcConv v = { .ic = 1, .oc = 1, .groups = 1 + any(30) };
 	const bool biased = any(2);
 	const int64_t *k = own[any(5)];
-	int64_t across, units, some;
+	int64_t units, some;
 
 	v.xs = v.ys = v.groups;
 	if (!shape(&v, 34) || (!any(3) && !volume(&v)))
@@ -359,15 +365,15 @@ depthwise(void)
 	}
 	if (!fits(&v))
 		return;
-	across = any(2) ? v.ow : 1 + any(v.ow);
-	units = v.n * v.od * v.oh * vc_pieces(&v, across);
+	v.step = any(2) ? 0 : 1 + any(v.ow);
+	units = v.n * v.od * v.oh * vc_pieces(&v, vc_across(&v));
 	v.range = any(2) ? range : 0;
 	windows(&v, true, biased);
 	clear(pixels(&v) * v.ys);
 	v.ic = v.oc = v.groups;
 	some = any(units + 1);
-	vc_depthwise(some, units, across, &v, x, w, biased ? bias : 0, y, 0, 0);
-	vc_depthwise(0, some, across, &v, x, w, biased ? bias : 0, y, 0, 0);
+	vc_depthwise(some, units, &v, x, w, biased ? bias : 0, y, 0, 0);
+	vc_depthwise(0, some, &v, x, w, biased ? bias : 0, y, 0, 0);
 	say("depthwise", &v, v.kd * v.kh * v.kw);
 }
 

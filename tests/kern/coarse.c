@@ -156,8 +156,8 @@ static bool
 try_one(void)
 {
 	static const ptrdiff_t groups[] = { 16, 32, 64, 128 };
-	static void (*const product[])(ptrdiff_t, ptrdiff_t, const VkProduct *, const float *, const VkWeights *,
-				       const float *, float *, VcEpilogue *, void *const *) = {
+	static void (*const product[])(ptrdiff_t, ptrdiff_t, const VkProduct *, const float *, const int32_t *,
+				       const float *, const float *, float *, VcEpilogue *, void *const *) = {
 		[VK_INT4] = vk_product_int4, [VK_INT8] = vk_product_int8, [VK_E4M3] = vk_product_e4m3,
 		[VK_E5M2] = vk_product_e5m2, [VK_BF16] = vk_product_bf16, [VK_F16] = vk_product_f16,
 	};
@@ -165,7 +165,6 @@ try_one(void)
 	const bool biased = any(2);
 	VkProduct v = { .m = 1 + any(any(4) ? 6 : 40), .n = 1 + any(any(3) ? 20 : 100), .k = 1 + any(300),
 			.centred = any(2), .chunk = 1 + any(30), .range = any(3) ? 0 : range };
-	const VkWeights weights = { (const int32_t *)words, vk_is_half(type) ? 0 : scale };
 	ptrdiff_t units, first;
 
 	v.centred = v.centred && !vk_is_half(type) && !vk_is_float8(type);
@@ -188,7 +187,8 @@ try_one(void)
 	units = (v.n + VC_NR - 1) / VC_NR * ((v.m + v.chunk - 1) / v.chunk);
 	first = any(units + 1);
 	for (int part = 0; part < 2; part++)
-		product[type](part ? first : 0, part ? units : first, &v, x, &weights, biased ? bias : 0, y, 0, 0);
+		product[type](part ? first : 0, part ? units : first, &v, x, (const int32_t *)words,
+			      vk_is_half(type) ? 0 : scale, biased ? bias : 0, y, 0, 0);
 	for (ptrdiff_t i = 0; i < v.m * v.ldc + FAR; i++)
 		if (y[i] != 7 && (i >= v.m * v.ldc || i % v.ldc >= v.n))
 			return false;
@@ -202,7 +202,6 @@ try_exact(void)
 {
 	const VkProduct v = { .m = 1 + any(4), .n = 1 + any(100), .k = 300, .group = 300, .lda = 300, .ldc = 100,
 			      .chunk = 4 };
-	const VkWeights weights = { (const int32_t *)words, scale };
 	bool exact = true;
 
 	make_weights(&v, 8, 2);
@@ -213,7 +212,7 @@ try_exact(void)
 		scale[n] = 1;
 	for (ptrdiff_t i = 0; i < v.m * v.lda; i++)
 		x[i] = (float)(900 + any(100));
-	vk_product_int8(0, (v.n + VC_NR - 1) / VC_NR, &v, x, &weights, 0, y, 0, 0);
+	vk_product_int8(0, (v.n + VC_NR - 1) / VC_NR, &v, x, (const int32_t *)words, scale, 0, y, 0, 0);
 	for (ptrdiff_t i = 0; i < v.m; i++)
 		for (ptrdiff_t n = 0; n < v.n; n++) {
 			double want = 0;

@@ -68,7 +68,7 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 
 	for (int i = 0; i < 64; i++)
 		place[i] = i;
-	kernel_micro(k, symbols, 16, 64, &micro);
+	kernel_micro(k, &(Calling){ .symbols = symbols, .nr = 64, .vf = 16 }, &micro);
 	kernel_micro_cuda(k, &cuda);
 	if (strstr(t->text, "# simplify\n")) {
 		kernel_simplify(k, 0);
