@@ -11,7 +11,8 @@ from hostile import Test, call, npy, npz
 
 OPERATORS = {"aten::add.Tensor": lambda a, b, alpha: a + alpha * b, "aten::mul.Tensor": lambda a, b: a * b, "aten::relu": lambda a: max(a, 0),
              "aten::div.Tensor": lambda a, b: a / b, "aten::mul.Scalar": lambda a, b: a * b, "aten::sub.Tensor": lambda a, b, alpha: a - alpha * b,
-             "prim::exp_normal": math.exp, "aten::reciprocal": lambda a: 1 / a, "aten::clamp_min": max}
+             "prim::exp_normal": math.exp, "aten::reciprocal": lambda a: 1 / a, "aten::clamp_min": max,
+             "aten::clamp": lambda a, least, most: min(max(a, least), most), "aten::round": round}
 FOLDS = {"sum": (0.0, lambda a, b: a + b), "max": (float("-inf"), max)}
 KERNEL = re.compile(r"^kernel (\w+)(.*?)^end$", re.M | re.S)
 
@@ -38,13 +39,13 @@ class Link:
     """A kernel, or a link of a chain, with the stored elements of all operands by name and place."""
     def __init__(self, text, memory):
         self.memory, self.operands, self.axes = memory, {}, []
-        for name, kind, rest in re.findall(r"^  (\w+) (f32 read|f32 write|f32 local|index) (.*)$", text, re.M):
+        for name, kind, rest in re.findall(r"^  (\w+) (?:\w+ )?(read|constant|write|local|index) (.*)$", text, re.M):
             at, _, bounds = rest.partition(" else ")[0].partition(" where ")
             self.operands[name] = kind, at, [b.rsplit(" < ", 1) for b in bounds.split(", ")] if bounds else [], float(rest.partition(" else ")[2] or 0)
         for name, extent, kind, first, a, end, b in re.findall(r"(i\d+): (\d+)( reduce| shared)?(?: from floor\((.*?), (\d+)\) to ceil\((.*?), (\d+)\))?",
                                                                re.search("^axes .*$", text, re.M)[0]):
             self.axes.append((name, kind.strip(), "(%s) // %s" % (first, a) if first else "0", "-(-(%s) // %s)" % (end, b) if end else extent))
-        self.stages = [(kind != "once", re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f", steps, re.M), re.findall(r"^  (r\d+) = (\w+)\((\w+)\) f", steps, re.M),
+        self.stages = [(kind != "once", re.findall(r"^  (t\d+) = (\S+?)\((.*)\) \w", steps, re.M), re.findall(r"^  (r\d+) = (\w+)\((\w+)\) \w", steps, re.M),
                         re.findall(r"^  ([yl]\d+) = (\w+)$", steps, re.M)) for kind, steps in re.findall(r"^(do|each|once)\n((?:  .*\n)*)", text, re.M)]
 
     def place(self, expression, point):
@@ -80,8 +81,8 @@ class Link:
 
 def evaluate(text, memory):
     """Runs a kernel's text. memory: elements of the operands that are read, in order. Returns the stored elements by place."""
-    elements = {name: {} for name in re.findall(r"^  ([yl]\d+) f32", text, re.M)}
-    elements.update(zip(re.findall(r"^  (x\d+) f32 read", text.split("\nthen\n")[0], re.M), memory))
+    elements = {name: {} for name in re.findall(r"^  ([yl]\d+) \w+ (?:write|local)", text, re.M)}
+    elements.update(zip(re.findall(r"^  (x\d+) \w+ (?:read|constant)", text.split("\nthen\n")[0], re.M), memory))
     links = [Link(part + "\n", elements) for part in text.split("\nthen\n")]
     for point in links[0].points("shared", {}):
         for link in links:
@@ -139,6 +140,24 @@ class Kernels(Test):
                        "[1, 1], [1, 2], %d)\n" % (dims, groups), "vc_conv" if groups == 1 else "vc_depthwise", [1, 4, 7, 8], dims)
         self.check("def forward(x: Tensor):\n" + w % 96 + "    return torch.conv2d(x, torch.reshape(w, [1, 16, 3, 2]), None, [2, 1], "
                    "[1, 1], [1, 2], 1)\n", "vc_conv_lanes", [1, 16, 7, 8], [1, 16, 3, 2])
+
+    def test_bytes(self):
+        """Convolutions of 8-bit integers. All scales are powers of two, so that only the rounding step rounds."""
+        for groups, dims, micro in (2, [6, 2, 3, 2], "vi_conv_bytes"), (4, [4, 1, 2, 3], "vi_depthwise_bytes"):
+            self.put("m.py", ("def forward(x: Tensor):\n    w = torch.sub(torch.div(torch.remainder(torch.mul(torch.arange(%d), 5), 17), 4.), 2.)\n"
+                              "    q = torch.quantize_per_tensor(torch.reshape(w, %s), 0.25, 0, 12)\n"
+                              "    conv = ops.quantized.conv2d_prepack(q, None, [1, 2], [1, 1], [2, 1], %d)\n"
+                              "    return torch.dequantize(ops.quantized.conv2d(torch.quantize_per_tensor(x, 0.25, 9, 13), conv, 0.5, 7))\n" %
+                              (size(dims), dims, groups)).encode())
+            self.put("in.npz", npz(x=npy([1, 4, 5, 6], data=struct.pack("<120f", *numbers(120, 3)))))
+            self.kiln("run", "m.py", "-i", "in.npz", "-o", "OUT.npz")
+            text, = (t for kind, t in KERNEL.findall(self.kiln("show", "m.py", "-i", "in.npz", "--stage", "kernels")) if kind == "int8")
+            self.assertIn("microkernel %s;" % micro, text)
+            x = [4 * numbers(120, 3)[c * 30 + i] + 9 for i in range(30) for c in range(4)]
+            got = evaluate(text, [x, [4 * w for w in numbers(size(dims), 5)], [0] * dims[0], [0.125] * dims[0]])
+            want = floats(os.path.join(self.dir, "OUT.npz"))
+            pixels = len(want) // dims[0]
+            self.assertEqual(got, [2 * want[c * pixels + i] + 7 for i in range(pixels) for c in range(dims[0])])
 
     def test_groups(self):
         w = "    w = torch.sub(torch.div(torch.remainder(torch.mul(torch.arange(%d), 5), 17), 4.), 2.)\n"

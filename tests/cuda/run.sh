@@ -65,7 +65,7 @@ toolkit
 check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 42
 check samples/digits/model.pt samples/digits/in.npz digits 3
 check tests/cuda/carried.py samples/digits/in.npz carried 5          # a list contains values that a loop carries
-check tests/cuda/sums.py samples/digits/in.npz sums 6                # convolutions over any dims, products with sizes of 1
+check tests/cuda/sums.py samples/digits/in.npz sums 20               # convolutions over any dims, products with sizes of 1, 8-bit integers
 # operators that move elements, also by index, and operators in between that the CPU computes
 check tests/cuda/moves.py samples/digits/in.npz moves 71
 check tests/cuda/samples.py samples/digits/in.npz samples 66         # interpolation, grid_sample, roi_align
