@@ -10,15 +10,14 @@
 #include "../../ir/row.h"
 #include "dense.h"
 #include "micro_chain.h"
+#include "micro_int8.h"
 #include "print.h"
-#include "../../rt/ops/vint8.h"
 #include "../../rt/ops/vscratch.h"
 
 #include <string.h>
 
 enum { PASSED = 8 };
-/* numbers of points, and of products of 8-bit integers, that are worth waking a thread */
-enum { ROW_GRAIN = 16384, INT8_GRAIN = 1 << 20 };
+enum { ROW_GRAIN = 16384 };       /* number of points that are worth waking a thread */
 
 /* Operands by name. None is 0, so it ends a list. START: terms of zero points, packed beside 8-bit weights. */
 enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCALES, SCRATCH, EPILOGUE };
@@ -665,62 +664,23 @@ product_grain(const Match *m)
 
 /* ---- 8-bit integers ---------------------------------------------------------------------------------------------- */
 
-/* Is the let this row's, of this value? Terms of sums have no factor. */
 static bool
-is_step(const Match *m, int at, OpRow row, RefKind kind, int of)
+find_int8(Match *m, bool sums)
 {
-	const Let *l = at < m->kernel->let.n ? &m->kernel->let.at[at] : NULL;
-	const bool adds = row == ROW_add_Tensor || row == ROW_sub_Tensor;
+	static const int names[] = { N, OD, OH, OW, G, OC, IC, KD, KH, KW };
 
-	return l && l->op->row == (int)row && refers_to(&l->arg[0], kind, of) &&
-	       (!adds || (l->arg[2].kind == REF_NUMBER && l->arg[2].number.u.i == 1));
-}
-
-static const Ref *
-second(const Match *m, int let)
-{
-	return &m->kernel->let.at[let].arg[1];
-}
-
-/* Does it fold the products of x - zero and W as int32? Padding adds nothing: it is `zero`, or x - zero is multiplied
- * by 0 there. */
-static bool
-folds_bytes(const Match *m, bool sums)
-{
-	const Kernel *k = m->kernel;
-	const Operand *x = operand(m, X);
-	const int masked = sums && k->let.n == 3, last = 1 + masked;
-	const Folded *sum = k->state.n == 1 ? &k->state.at[0] : NULL;
-
-	if (!sum || strcmp(sum->fold->name, "sum") || sum->part != RT_i32 || sum->total != RT_i32 ||
-	    k->stage.n != 2 || k->stage.at[1].each || k->stage.at[1].let != last + 1 || k->store.n != 1 ||
-	    !is_step(m, 0, ROW_sub_Tensor, REF_OPERAND, m->operand[X]) ||
-	    !is_step(m, last, ROW_mul_Tensor, REF_LET, masked) ||
-	    !refers_to(second(m, last), REF_OPERAND, m->operand[W]) || !refers_to(&sum->x, REF_LET, last))
+	if (!int8_find(m->kernel, sums))
 		return false;
-	if (!sums)
-		return second(m, 0)->kind == REF_NUMBER && x->outside.tag == RT_INT &&
-		       x->outside.u.i == second(m, 0)->number.u.i;
-	for (int i = 0; i < 3; i++)
-		if (!masked && !size_is(padding(m, i), 0))
-			return false;
-	return refers_to(second(m, 0), REF_OPERAND, m->operand[ZERO]) && x->outside.tag == RT_NONE &&
-	       (!masked || (is_step(m, 1, ROW_mul_Tensor, REF_LET, 0) && second(m, 1)->kind == REF_OPERAND &&
-			    is_one_within(m, &k->operand.at[second(m, 1)->at], false)));
+	name_axes(m, names, 10);
+	m->out = OD;
+	m->tap = KD;
+	m->operand[Y] = 0, m->operand[X] = 1, m->operand[W] = 2;
+	m->operand[BIAS] = m->operand[ZERO] = 3;
+	m->operand[FACTOR] = 4;
+	return true;
 }
 
-/* Are sums scaled, clamped and rounded to 8 bits? */
-static bool
-ends_in_bytes(const Match *m)
-{
-	return m->kernel->let.n == 7 && is_step(m, 2, ROW_add_Tensor, REF_STATE, 0) &&
-	       refers_to(second(m, 2), REF_OPERAND, m->operand[BIAS]) && is_step(m, 3, ROW_mul_Tensor, REF_LET, 2) &&
-	       refers_to(second(m, 3), REF_OPERAND, m->operand[FACTOR]) && is_step(m, 4, ROW_clamp, REF_LET, 3) &&
-	       second(m, 4)->kind == REF_NUMBER && second(m, 4)[1].kind == REF_NUMBER &&
-	       is_step(m, 5, ROW_round, REF_LET, 4) && is_step(m, 6, ROW_add_Tensor, REF_LET, 5) &&
-	       second(m, 6)->kind == REF_NUMBER && refers_to(&m->kernel->store.at[0].value, REF_LET, 6) &&
-	       size_is(stride(m, BIAS, OC), 1) && runs_on(m, BIAS, OC) && is_alike(m, BIAS, FACTOR);
-}
+/* ---- contractions with constant weights -------------------------------------------------------------------------- */
 
 /* Stride of rows or pixels: of the input, and of the result. n: number of dims of the windows. */
 static const Size *
@@ -750,92 +710,6 @@ has_pixels(const Match *m, int n)
 	return stride(m, X, N) == x && stride(m, Y, N) == y && size_is(stride(m, X, IC), 1) &&
 	       size_is(stride(m, Y, OC), 1) && runs_on(m, X, IC) && runs_on(m, Y, OC);
 }
-
-/* Finds a convolution of 8-bit integers over volumes by constant weights: axes n, the result's positions, groups and
- * their output channels; reduced are a group's input channels and the taps. sums: its result is the sums. */
-static bool
-find_int8(Match *m, bool sums)
-{
-	static const int names[] = { N, OD, OH, OW, G, OC, IC, KD, KH, KW };
-	const Kernel *k = m->kernel;
-
-	if (k->naxis != 10 || k->nreduce != 4 || k->operand.n < 4 + !sums || !k->operand.at[2].constant ||
-	    k->operand.at[2].dtype != RT_i8)
-		return false;
-	name_axes(m, names, 10);
-	m->operand[Y] = 0, m->operand[X] = 1, m->operand[W] = 2;
-	m->operand[BIAS] = m->operand[ZERO] = 3;
-	m->operand[FACTOR] = 4;
-	return (operand(m, X)->dtype == RT_u8 || operand(m, X)->dtype == RT_i8) &&
-	       operand(m, Y)->dtype == (sums ? RT_i32 : operand(m, X)->dtype) && has_windows(m, 3, OD, KD) &&
-	       !m->adaptive && folds_bytes(m, sums) &&
-	       (sums ? refers_to(&k->store.at[0].value, REF_STATE, 0) : ends_in_bytes(m)) && has_pixels(m, 3) &&
-	       size_is(operand(m, X)->offset, 0) && size_is(operand(m, Y)->offset, 0);
-}
-
-/* Its sizes on the typical ones. */
-static ViConv
-int8_sizes(const Match *m)
-{
-	ViConv v = {
-		.n = typical(m, extent(m, N)), .d = typical(m, input_size(m, 0)), .h = typical(m, input_size(m, 1)),
-		.w = typical(m, input_size(m, 2)), .ic = typical(m, extent(m, IC)), .od = typical(m, extent(m, OD)),
-		.oh = typical(m, extent(m, OH)), .ow = typical(m, extent(m, OW)), .oc = typical(m, extent(m, OC)),
-		.kd = known(extent(m, KD)), .kh = known(extent(m, KH)), .kw = known(extent(m, KW)),
-		.sd = known(step(m, 0)), .sh = known(step(m, 1)), .sw = known(step(m, 2)), .pd = known(padding(m, 0)),
-		.ph = known(padding(m, 1)), .pw = known(padding(m, 2)), .dd = known(dilation(m, 0)),
-		.dh = known(dilation(m, 1)), .dw = known(dilation(m, 2)), .groups = known(extent(m, G)),
-		.flip = operand(m, X)->dtype == RT_i8,
-	};
-
-	v.part = vi_divides(&v) ? VI_PART : v.oc;
-	return v;
-}
-
-/* The columns of a unit of work. */
-static const Size *
-int8_part(const Match *m)
-{
-	const ViConv v = int8_sizes(m);
-
-	return vi_divides(&v) ? constant(m, VI_PART) : extent(m, OC);
-}
-
-static const ViConv *
-int8_packing(const Match *m)
-{
-	ViConv *v = new(m->kernel->arena, ViConv, 1);
-
-	*v = int8_sizes(m);
-	return v;
-}
-
-static int64_t
-int8_scratch(const Match *m)
-{
-	const ViConv v = int8_sizes(m);
-
-	return vi_scratch(&v) + 1;
-}
-
-static int64_t
-int8_grain(const Match *m)
-{
-	const ViConv v = int8_sizes(m);
-	const int64_t units = vi_is_depthwise(&v) ? vi_lines(&v) : vi_units(&v),
-		      products = vi_pixels(&v) * v.groups * v.oc * v.ic * vi_window(&v);
-
-	return 1 + INT8_GRAIN * units / (products > 0 ? products : 1);
-}
-
-/* A number of the steps behind the sums: the second or third argument of a let. */
-static int64_t
-step_number(const Match *m, int let, int i)
-{
-	return (int64_t)second(m, let)[i].number.u.f;
-}
-
-/* ---- contractions with constant weights -------------------------------------------------------------------------- */
 
 /* Names the axes of a product, or of a convolution over planes or volumes. */
 static void
@@ -1262,8 +1136,8 @@ put_range(Match *m)
 #define BATCH_ALONG(x, i) batch_along(m, x, i)
 #define BATCH_POINTS batch_points(m)
 #define INT8(sums) find_int8(m, sums)
-#define INT8_PART int8_part(m)
-#define STEP_NUMBER(let, i) step_number(m, let, i)
+#define INT8_PART int8_part(m->kernel)
+#define INT8_NUMBER(i) constant(m, int8_number(m->kernel, i))
 #define SIGNED(x) (operand(m, x)->dtype == RT_i8)
 #define IF(condition, size) ((condition) ? (size) : constant(m, 0))
 #define OFFSET(x) operand(m, x)->offset
