@@ -743,8 +743,9 @@ find_dense(Match *m, Form form)
 	m->operand[W] = CONTRACT_W;
 	m->operand[BIAS] = k->operand.n > CONTRACT_BIAS && k->operand.at[CONTRACT_BIAS].constant ? CONTRACT_BIAS : -1;
 	return k->naxis == 4 + 2 * m->places && k->nreduce == 1 + m->places &&
-	       has_windows(m, m->places, OW + 1 - m->places, KW + 1 - m->places) && operand(m, X)->outside.tag == RT_NONE &&
-	       begins_with_sum(m, RT_f32) && has_bias_of_channels(m) && has_pixels(m, m->places);
+	       has_windows(m, m->places, OW + 1 - m->places, KW + 1 - m->places) &&
+	       operand(m, X)->outside.tag == RT_NONE && begins_with_sum(m, RT_f32) && has_bias_of_channels(m) &&
+	       has_pixels(m, m->places);
 }
 
 static const Size *
