@@ -76,7 +76,9 @@ enum {
 	RT_LIMIT_CAST_BLOCK = RT_LIMIT(256, 1),            /* dtype.c: number of elements converted at once */
 	/* ops/kernel.h: number of elements that a pointwise operator computes at once */
 	RT_LIMIT_MAP_BLOCK = RT_LIMIT(512, 4),
-	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),    /* ops/sort.c: largest number of elements sorted by insertion */
+	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),    /* ops/select.c: largest number of elements sorted by insertion */
+	/* ops/select.c: smallest number of elements of a sort that counts on different keys */
+	RT_LIMIT_SORT_LONG = RT_LIMIT(256, 32),
 	/* program.c: number of calls before weights are moved, because the move costs ten times what it saves in one
 	 * call */
 	RT_LIMIT_WARM_AFTER = RT_LIMIT(64, 2),

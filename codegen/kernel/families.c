@@ -94,6 +94,7 @@ static const Family families[NLOWERING] = {
 	[LOWER_CUMMAX] = { row_scan },
 	[LOWER_CUMMIN] = { row_scan },
 	[LOWER_TOPK] = { row_topk },
+	[LOWER_SORT] = { row_sort },
 	[LOWER_EMBEDDING_BAG] = { row_embedding_bag },
 	[LOWER_EMBEDDING_BAG_RAW] = { row_embedding_bag },
 	[LOWER_ATTENTION] = { row_attention },

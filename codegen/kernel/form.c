@@ -808,8 +808,8 @@ kernel_scratch(const Kernel *k)
 	for (int i = 0; i < k->operand.n; i++)
 		if (k->operand.at[i].access == ACCESS_LOCAL)
 			n = size_plus(k->sizes, n, kernel_local(k, i));
-	/* a key and an index for each point of a row */
-	return kernel_selects(k) ? size_times(k->sizes, size_number(k->sizes, 2 * (int64_t)sizeof(int64_t)),
+	/* a key and an index for each point of a row, and an index for sorting them */
+	return kernel_selects(k) ? size_times(k->sizes, size_number(k->sizes, 3 * (int64_t)sizeof(int64_t)),
 					      k->extent[k->naxis - 1]) : n;
 }
 

@@ -128,11 +128,18 @@ typedef struct Folded {          /* A state: the folded elements of a row. */
 	Ref         x, y;        /* value and index of a point */
 } Folded;
 
+/* Ranks of selected points. C orders equal keys as PyTorch's operators do, CUDA by index. */
+typedef enum SelectOrder {
+	SELECT_ANY,              /* Any of the first `count` points has any rank. */
+	SELECT_TOP,              /* Ranks follow the keys. Equal keys are in the order of topk. */
+	SELECT_ALL,              /* The same for all points. Equal keys are in the order of sort. */
+	SELECT_STABLE            /* The same for all points. Equal keys are in order of index. */
+} SelectOrder;
 typedef struct Select {          /* A selection of points. */
 	const Size *count;       /* number of selected points, at most the row's; null if the stage selects none */
 	Ref         key;         /* operand whose element is a point's key. NaN is the greatest. */
 	bool        greatest;    /* whether the greatest keys come first */
-	bool        sorted;      /* Whether ranks follow the keys. Else any of the first `count` points has any rank. */
+	SelectOrder order;
 } Select;
 
 typedef struct Stage {           /* A stage. */

@@ -20,8 +20,8 @@ key_text(const Printer *p, const Select *s)
 	const Operand *o = &p->kernel->operand.at[s->key.at];
 	Arena *a = p->kernel->arena;
 	const char *value = element_loaded(a, o->dtype, kernel_place(p->kernel, s->key.at));
-	const char *cast = rt_dtypes[o->dtype].category != 'F' ? "(int64_t)" : o->dtype == RT_f64 ? "vr_key_double" :
-			   "vr_key";
+	const char *cast = o->dtype == RT_u64 ? "vr_key_unsigned" : rt_dtypes[o->dtype].category != 'F' ? "(int64_t)" :
+			   o->dtype == RT_f64 ? "vr_key_double" : "vr_key";
 
 	return arena_printf(a, "%s%s(%s)", s->greatest ? "~" : "", cast, value);
 }
@@ -31,7 +31,7 @@ put_select_scratch(Printer *p)
 {
 	const char *n = c_size(p, p->kernel->extent[p->kernel->naxis - 1]);
 
-	put_line(p, "int64_t *key = rt_thread_scratch(2 * %s * (int64_t)sizeof *key), *best = key + %s;", n, n);
+	put_line(p, "int64_t *key = rt_thread_scratch(3 * %s * (int64_t)sizeof *key), *best = key + %s;", n, n);
 	buf_puts(&p->text, "\n");
 	put_line(p, "if (!key)");
 	put_line(p, "\treturn;");
@@ -58,7 +58,10 @@ put_select(Printer *p, int stage)
 	open_loop(p, loop_head(p, last));
 	put_line(p, "key[i%d] = %s;", last, key_text(p, s));
 	close_loop(p);
-	put_line(p, "vr_select(key, %s, %s, %d, best);", n, count, s->sorted);
+	if (s->order < SELECT_ALL)
+		put_line(p, "vr_select(key, %s, %s, %d, best);", n, count, s->order == SELECT_TOP);
+	else
+		put_line(p, "vr_sort(key, %s, %d, best);", n, s->order == SELECT_STABLE);
 	open_loop(p, arena_printf(p->kernel->arena, "for (int64_t rank = 0; rank < %s; rank++)", count));
 	put_picked(p, stage, "best[rank]");
 	close_loop(p);

@@ -84,7 +84,7 @@ RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_roi_align;
 RowForm row_rnn_walk;
-RowForm row_embedding_bag, row_scan, row_topk;
+RowForm row_embedding_bag, row_scan, row_topk, row_sort;
 RowForm row_attention, row_sdpa;
 RowForm row_conv_int8, row_linear_int8, row_linear_sums, row_conv_sums;
 RowForm row_convolution, row_convolution_backward;

@@ -216,11 +216,15 @@ put_state(const Kernel *k, int at, Buf *b)
 static void
 put_selection(const Kernel *k, const Select *s, Buf *b)
 {
+	static const char *const order[] = {
+		[SELECT_ANY] = "", [SELECT_TOP] = " sorted", [SELECT_ALL] = " all", [SELECT_STABLE] = " stable",
+	};
+
 	buf_puts(b, "select ");
 	size_print(s->count, SIZE_TEXT, false, b);
 	buf_puts(b, s->greatest ? " greatest(" : " least(");
 	put_ref(k, &s->key, b);
-	buf_puts(b, s->sorted ? ") sorted\n" : ")\n");
+	buf_printf(b, ")%s\n", order[s->order]);
 }
 
 static void

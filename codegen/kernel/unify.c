@@ -347,7 +347,7 @@ stages_alike(const Stage *a, const Stage *b)
 
 	return a->each == b->each && a->let == b->let && a->state == b->state && a->store == b->store &&
 	       !x->count == !y->count && x->key.at == y->key.at && x->greatest == y->greatest &&
-	       x->sorted == y->sorted;
+	       x->order == y->order;
 }
 
 /* Compares everything except numbers and values, which are compared when they are unified. */

@@ -161,6 +161,12 @@ vr_key_double(double x)
 	return x != x ? 0x7fffffffffffffffLL : u.i ^ ((u.i >> 63) & 0x7fffffffffffffffLL);
 }
 
+CU_INLINE int64_t
+vr_key_unsigned(uint64_t x)
+{
+	return (int64_t)(x ^ (uint64_t)1 << 63);
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Tile of a block in a product (m, n) with k terms: its first row and column, and the sizes. */

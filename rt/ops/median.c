@@ -36,14 +36,14 @@ typedef struct Pick { const char *name; int kind; int64_t k; bool floating, fail
 static bool
 sort_values(const Pick *p, Ranked *v, int64_t n)
 {
-	int64_t *key = rt_mem(n * 2 * (int64_t)sizeof *key);
+	int64_t *key = rt_mem(n * 3 * (int64_t)sizeof *key);
 	Ranked *copy = rt_mem(n * (int64_t)sizeof *copy);
 	bool ok = key && copy;
 
 	for (int64_t i = 0; ok && i < n; i++)
 		key[i] = p->floating ? key_of_double(v[i].f) : v[i].i;
 	if (ok) {
-		sort_unstably(key, n, key + n);
+		sort_unstably(key, n, key + n, key + 2 * n);
 		memcpy(copy, v, (size_t)n * sizeof *v);
 		for (int64_t i = 0; i < n; i++)
 			v[i] = copy[key[n + i]];

@@ -1,7 +1,9 @@
-/* rt/ops/select.c - sort_unstably and select_positions (select_loops.h) for the runtime */
+/* rt/ops/select.c - sort_unstably, sort_positions and select_positions (select_loops.h) for the runtime */
 #include "keys.h"
 
 RT_FAST
 
 #define SELECT_API
+#define SELECT_RUN RT_LIMIT_SORT_RUN
+#define SELECT_LONG RT_LIMIT_SORT_LONG
 #include "select_loops.h"

@@ -1,5 +1,5 @@
-/* rt/ops/select_loops.h - sorts indices by keys, all or the first k, with equal keys in PyTorch's order; for the
- * runtime (select.c), and for plain functions without a runtime (vrow.h)
+/* rt/ops/select_loops.h - sorts indices by keys, all or the first k, with equal keys in PyTorch's order or stably; for
+ * the runtime (select.c), and for plain functions without a runtime (vrow.h)
  *
  * PyTorch's sort and topk use the C++ library's sort, partial_sort and nth_element. These are not stable, so the
  * indices show their order of equal elements. This file has the same algorithms, step by step: introselect and
@@ -10,6 +10,10 @@
 
 #ifndef SELECT_API
 #define SELECT_API static
+#endif
+#ifndef SELECT_RUN
+#define SELECT_RUN 16            /* largest number of elements that a stable sort inserts */
+#define SELECT_LONG 256          /* smallest number of elements for which a stable sort is faster */
 #endif
 
 typedef struct Run { const int64_t *key; int64_t *at; } Run;
@@ -186,11 +190,95 @@ sort(const Run *r, int64_t n)
 		insert_linear(r, i);
 }
 
+/* ---- a stable sort ----------------------------------------------------------------------------------------------- */
+
+static void
+insert_stably(const int64_t *key, int64_t n, int64_t *order)
+{
+	for (int64_t i = 1; i < n; i++) {
+		int64_t p = order[i], j = i;
+		for (; j > 0 && key[order[j - 1]] > key[p]; j--)
+			order[j] = order[j - 1];
+		order[j] = p;
+	}
+}
+
+/* Sorts positions stably by one byte of their keys. */
+static void
+sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
+{
+	const uint64_t sign = UINT64_C(1) << 63;
+	int64_t place[257] = { 0 };
+
+#define BYTE(i) (((uint64_t)key[i] ^ sign) >> shift & 0xff)
+	for (int64_t i = 0; i < n; i++)
+		place[BYTE(i) + 1]++;
+	for (int k = 1; k < 256; k++)
+		place[k] += place[k - 1];
+	for (int64_t i = 0; i < n; i++)
+		to[place[BYTE(from[i])]++] = from[i];
+#undef BYTE
+}
+
 SELECT_API void
-sort_unstably(const int64_t *key, int64_t n, int64_t *at)
+sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
+{
+	int64_t *from = order, *to = work;
+	uint64_t differ = 0;             /* bits in which keys differ */
+
+	for (int64_t i = 0; i < n; i++)
+		order[i] = i;
+	if (n <= SELECT_RUN) {
+		insert_stably(key, n, order);
+		return;
+	}
+	for (int64_t i = 1; i < n; i++)
+		differ |= (uint64_t)(key[i] ^ key[0]);
+	for (int shift = 0; shift < 64; shift += 8)
+		if (differ >> shift & 0xff) {
+			int64_t *other = from;
+
+			sort_by_byte(key, n, shift, from, to);
+			from = to;
+			to = other;
+		}
+	for (int64_t i = 0; i < n && from != order; i++)
+		order[i] = from[i];
+}
+
+/* Are some of the keys likely to be equal? */
+static bool
+repeats(const int64_t *key, int64_t n)
+{
+	enum { SAMPLE = 32 };
+	int64_t some[SAMPLE];
+
+	for (int64_t i = 0; i < SAMPLE; i++) {
+		int64_t j = i, k = key[i * (n / SAMPLE)];
+
+		for (; j > 0 && some[j - 1] > k; j--)
+			some[j] = some[j - 1];
+		if (j > 0 && some[j - 1] == k)
+			return true;
+		some[j] = k;
+	}
+	return false;
+}
+
+/* If all keys differ, every algorithm gives the same order, and the stable one is faster. Of many floats, some are
+ * usually equal. */
+SELECT_API void
+sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work)
 {
 	Run r = { key, at };
+	bool differ = n >= SELECT_LONG && n <= 8 * SELECT_LONG && !repeats(key, n);
 
+	if (differ)
+		sort_positions(key, n, at, work);
+	for (int64_t i = 1; i < n && differ; i++)
+		differ = key[at[i - 1]] != key[at[i]];
+	if (differ)
+		return;
 	for (int64_t i = 0; i < n; i++)
 		at[i] = i;
 	sort(&r, n);

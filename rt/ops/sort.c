@@ -1,8 +1,8 @@
 /* rt/ops/sort.c - sort, argsort, topk
  *
- * Elements are mapped to int64 keys of the same order, so that one radix sort of positions serves every dtype. The key
- * of a double is its bits, reversed for negative numbers. A descending sort inverts the keys, which keeps the order of
- * equal elements. topk uses select.c. */
+ * Elements are mapped to int64 keys of the same order, so that one radix sort of positions (select_loops.h) serves
+ * every dtype. The key of a double is its bits, reversed for negative numbers. A descending sort inverts the keys,
+ * which keeps the order of equal elements. */
 #include "keys.h"
 #include "quant.h"
 
@@ -46,62 +46,6 @@ keys_of(RtCx *cx, const char *name, RtTensor *t)
 	for (int64_t i = 0; i < n && t->dtype == RT_u64; i++)
 		key[i] ^= INT64_MIN;
 	return key;
-}
-
-static void
-insertion_sort(const int64_t *key, int64_t n, int64_t *order)
-{
-	for (int64_t i = 1; i < n; i++) {
-		int64_t p = order[i], j = i;
-		for (; j > 0 && key[order[j - 1]] > key[p]; j--)
-			order[j] = order[j - 1];
-		order[j] = p;
-	}
-}
-
-enum { RUN = RT_LIMIT_SORT_RUN };
-
-/* Sorts positions stably by one byte of their keys. */
-static void
-sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
-{
-	const uint64_t sign = UINT64_C(1) << 63;
-	int64_t place[257] = { 0 };
-
-#define BYTE(i) (((uint64_t)key[i] ^ sign) >> shift & 0xff)
-	for (int64_t i = 0; i < n; i++)
-		place[BYTE(i) + 1]++;
-	for (int k = 1; k < 256; k++)
-		place[k] += place[k - 1];
-	for (int64_t i = 0; i < n; i++)
-		to[place[BYTE(from[i])]++] = from[i];
-#undef BYTE
-}
-
-void
-sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
-{
-	int64_t *from = order, *to = work;
-	uint64_t differ = 0;             /* bits in which keys differ */
-
-	for (int64_t i = 0; i < n; i++)
-		order[i] = i;
-	if (n <= RUN) {
-		insertion_sort(key, n, order);
-		return;
-	}
-	for (int64_t i = 1; i < n; i++)
-		differ |= (uint64_t)(key[i] ^ key[0]);
-	for (int shift = 0; shift < 64; shift += 8)
-		if (differ >> shift & 0xff) {
-			int64_t *other = from;
-
-			sort_by_byte(key, n, shift, from, to);
-			from = to;
-			to = other;
-		}
-	if (from != order)
-		memcpy(order, from, (size_t)n * 8);
 }
 
 /* ---- along a dim ------------------------------------------------------------------------------------------------- */
@@ -192,7 +136,7 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 		if (stable)
 			sort_positions(l.key + i * l.n, l.n, order, work);
 		else
-			sort_unstably(l.key + i * l.n, l.n, order);
+			sort_unstably(l.key + i * l.n, l.n, order, work);
 		pick_blocks(rt_data(v) + i * l.n * bytes, rt_data(l.t) + i * l.n * bytes, l.n, order, bytes);
 	}
 	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;

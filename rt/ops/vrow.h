@@ -49,18 +49,36 @@ vr_key_double(double x)
 	return x != x ? 0x7fffffffffffffffLL : u.i ^ ((u.i >> 63) & 0x7fffffffffffffffLL);
 }
 
+static inline int64_t
+vr_key_unsigned(uint64_t x)
+{
+	return (int64_t)(x ^ (uint64_t)1 << 63);
+}
+
 /* vr_select sets at[0 .. k) to the indices of the k least keys of n, in their order if sorted. Equal keys are in the
- * order of PyTorch's topk. */
+ * order of PyTorch's topk. vr_sort sorts all n, with equal keys in the order of PyTorch's sort, or of their indices.
+ * `at` has room for 2 * n. */
 #ifdef RT_BARE
 #include "select_loops.h"
 #else
 void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
+void sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work);
+void sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
 #endif
 
 static inline void
 vr_select(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {
 	select_positions(key, n, k, sorted, at);
+}
+
+static inline void
+vr_sort(const int64_t *key, int64_t n, bool stable, int64_t *at)
+{
+	if (stable)
+		sort_positions(key, n, at, at + n);
+	else
+		sort_unstably(key, n, at, at + n);
 }
 
 #endif

@@ -27,5 +27,7 @@ def forward(image: Tensor) -> Tuple[List[Tensor], List[Tensor], List[Tensor], Li
   table = torch.reshape(pixels, [8, 8])
   scans = torch.add(scans, [(torch.embedding_bag(table, at, bags, False, 1, False, None, False, 3))[0], (torch.embedding_bag(table, at, bags, False, 2))[0],
                             (torch.embedding_bag(table, at, bags, False, 0, False, torch.to(at, 6)))[0]])
+  ordered, order = torch.sort(torch.remainder(torch.mul(a, 37), 11), 1, True)
+  scans = torch.add(scans, [ordered, torch.argsort(pixels, stable=True)])
   torch.copy_(torch.slice(base, 1, 0, 2), torch.slice(torch.slice(source, 0, 0, 8), 1, 2, 4))
   return moved, taken, joined, scans, other, base

@@ -16,7 +16,7 @@
  *   axis     := AXIS ":" size [ "serial" | "shared" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
  *   edge     := ( "floor" | "ceil" ) "(" place "," size ")" | "t" N            its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
- *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" ] { store }
+ *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" | "all" | "stable" ] { store }
  *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
  *   state    := "r" N "=" [ "carried" ] FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]   of all, of parts, of places
  *   store    := NAME "=" ref
@@ -722,14 +722,16 @@ read_selection(KernelReader *kr)
 	read_expect(&kr->r, "(");
 	s.key = read_ref(kr);
 	read_expect(&kr->r, ")");
-	s.sorted = read_accept_word(&kr->r, "sorted");
+	s.order = read_accept_word(&kr->r, "sorted") ? SELECT_TOP : read_accept_word(&kr->r, "all") ? SELECT_ALL :
+		  read_accept_word(&kr->r, "stable") ? SELECT_STABLE : SELECT_ANY;
 	kernel_select(kr->k, s);
 	read_stage(kr, false);
 	for (int i = stored; i < kr->k->store.n; i++)
 		if (kr->k->store.at[i].value.kind != REF_OPERAND)
 			fail_at(kr, beg, "operands of selected points are stored, not values");
 	if (kr->k->nreduce != 1 || s.key.kind != REF_OPERAND || kr->k->operand.at[s.key.at].access != ACCESS_READ ||
-	    !size_at_most(kr->k->sizes, size_minus(kr->k->sizes, s.count, kr->k->extent[kr->k->naxis - 1]), 0))
+	    !size_at_most(kr->k->sizes, size_minus(kr->k->sizes, s.count, kr->k->extent[kr->k->naxis - 1]), 0) ||
+	    (s.order >= SELECT_ALL && s.count != kr->k->extent[kr->k->naxis - 1]))
 		fail_at(kr, beg, "points of one reduced axis are selected by an operand, at most all of them");
 }
 

@@ -267,7 +267,7 @@ change_selection(Kernel *k, int i)
 	case 0: s->count = NULL; break;
 	case 1: s->key.at = 3; break;
 	case 2: s->greatest = false; break;
-	case 3: s->sorted = false; break;
+	case 3: s->order = SELECT_ANY; break;
 	case 4: s->count = size_number(k->sizes, 100); break;
 	default: return false;
 	}

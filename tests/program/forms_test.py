@@ -210,6 +210,17 @@ class Forms(Form):
                 all += ["torch.%s(y, %d)" % (op, dim) for op in ("cumsum", "cumprod", "logcumsumexp")]
                 self.form([some, inf, "return [%s]" % ", ".join(all)], ["x=" + x], result="List[Tensor]")
 
+    def test_sort(self):
+        """Equal elements come in the interpreter's order, NaN last, unsigned numbers by value."""
+        for x in "float32[3x90]", "float32[2x600]", "float64[70]", "int32[4x2..30x3]", "uint8[5x70]", "bfloat16[2x20]":
+            for call in "sort(z, -1, %s)", "sort(z, 0, %s)", "sort(z, stable=True, dim=-1, descending=%s)":
+                self.form(["z = torch.remainder(x, 7)", "y, i = torch.%s" % call % ("True", "False")[len(x + call) % 2], "return torch.add(i, torch.to(y, 4))"],
+                          ["x=" + x])
+        self.form(["z = torch.remainder(x, 0.7)", "return [torch.argsort(z, 1), torch.argsort(torch.t(z), 0, True), (torch.sort(z, stable=None, dim=0))[1]]"],
+                  ["x=float32[1..5x3..150]"], result="List[Tensor]")
+        self.form(["y = torch.sqrt(torch.sub(torch.remainder(torch.mul(x, 90), 3), 1.5))", "return [torch.argsort(y, 1, True), (torch.sort(y, 0))[0], torch.msort(y)]"],
+                  ["x=float64[3x40]"], result="List[Tensor]")
+
     def test_topk(self):
         """Equal elements come in the interpreter's order."""
         for x in "float32[3x90]", "float64[90]", "int32[4x2..30x3]", "uint8[5x70]", "bfloat16[2x20]":
