@@ -2,13 +2,12 @@
  * Convolutions of one to three spatial dims, transposed convolutions, their gradients, im2col and col2im.
  *
  * All use one geometry (Conv) of three spatial dims; missing dims are leading ones of size 1. Forward: for each image
- * and group, the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points). The
- * weight (out/groups, in/groups * taps) multiplies it. Floats with rows that are not short are computed without columns
- * (conv_direct.c). The adjoint (transposed convolution, gradient of the input) multiplies by the weight's transpose and
- * scatters the columns back. With one input channel per group, planes are summed directly. A 1 x 1 convolution without
- * padding needs no columns. A complex convolution is four real ones.
+ * and group, the taps under a chunk of output rows are a column matrix (in/groups * taps, points), which is gathered
+ * panel by panel as gemm.c multiplies it by the weight (out/groups, in/groups * taps). The adjoint (transposed
+ * convolution, gradient of the input) multiplies by the weight's transpose and scatters the columns back. With one
+ * input channel per group, planes are summed directly. A 1 x 1 convolution without padding needs no columns. A complex
+ * convolution is four real ones.
  */
-#include "conv.h"
 #include "dense.h"
 #include "gemm.h"
 
@@ -16,7 +15,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BY_TEXT = 80, DIRECT_WIDTH = 12 };
+enum { BY_TEXT = 80 };
+
+typedef void Body(void *, int64_t, int64_t);
+
+typedef struct Conv {
+	int     nd;            /* number of spatial dims in the call: 1, 2 or 3 */
+	int64_t n, cin, cout, groups;
+	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: leading padding; the trailing padding follows from out */
+	int64_t taps, in_plane, out_plane;
+	Body *const *scatter;  /* scatter_taps; null if the adjoint is not needed, so that programs do not link it */
+} Conv;
 
 typedef struct Tap {
 	int64_t channel, at[3];          /* channel in the group; index of the tap in each dim of k */
@@ -35,7 +44,10 @@ typedef struct Depthwise {
 	void *x, *w, *y;
 } Depthwise;
 
-enum { CHUNK = 1 << 17 };                /* number of elements of a column matrix that stay in cache */
+enum {
+	CHUNK = 1 << 17,         /* number of elements of a column matrix that stay in cache */
+	BLOCK_FLOATS = 2048,     /* number of elements of rows that a depthwise convolution computes together */
+};
 
 static int64_t
 ceil_div(int64_t a, int64_t b)
@@ -65,8 +77,9 @@ tap_of(const Conv *g, int64_t t)
 static int64_t
 row_under(const Conv *g, const Tap *tap, int64_t r)
 {
-	int64_t z = r / g->out[1] * g->s[0] - g->p[0] + tap->at[0] * g->d[0];
-	int64_t y = r % g->out[1] * g->s[1] - g->p[1] + tap->at[1] * g->d[1];
+	const int64_t frame = g->out[0] == 1 ? 0 : r / g->out[1];
+	const int64_t z = frame * g->s[0] - g->p[0] + tap->at[0] * g->d[0];
+	const int64_t y = (r - frame * g->out[1]) * g->s[1] - g->p[1] + tap->at[1] * g->d[1];
 
 	if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1])
 		return -1;
@@ -76,9 +89,6 @@ row_under(const Conv *g, const Tap *tap, int64_t r)
 RT_FAST
 #define T float
 #define N(name) name##_f32
-#ifdef WIDE
-#define DIRECT
-#endif
 #include "conv_loops.h"
 RT_SMALL
 #define T double
@@ -90,14 +100,9 @@ RT_SMALL
 #include "conv_loops.h"
 
 /* halves and small integers are moved as bits */
-static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };
+static RtGather *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
-#ifdef WIDE
-static Body *const depthwise[] = { NULL, depthwise_f64, depthwise_i64 };
-#else
 static Body *const depthwise[] = { depthwise_f32, depthwise_f64, depthwise_i64 };
-#define conv_direct(cx, g, x, w, y) RT_OK
-#endif
 
 static int
 which(RtDtype ct)
@@ -154,6 +159,27 @@ typedef struct Parts {
 	int64_t es, step;                /* number of bytes of an element; number of rows in a chunk */
 } Parts;
 
+/* Arguments of gather_points. */
+typedef struct Gathered { const Columns *columns; RtGather *gather; int64_t stride, bytes; } Gathered;
+
+static void
+gather_points(void *arg, int64_t begin, int64_t end)
+{
+	const Gathered *q = arg;
+
+	q->gather(q->columns, begin, end - begin, q->stride, (char *)q->columns->col + begin * q->bytes);
+}
+
+/* Computes the column matrix of a type. */
+static void
+gather_columns(RtCx *cx, RtDtype ct, const Columns *m)
+{
+	const int64_t points = m->rows * m->conv->out[2], depth = m->conv->cin / m->conv->groups * m->conv->taps;
+	Gathered q = { m, gather_taps[which(ct)], points, rt_dtypes[ct].bytes };
+
+	rt_parallel(cx, points, 1 + 20000 / (depth + 1), gather_points, &q);
+}
+
 /* Computes one chunk of rows of image n and group i. */
 static int
 product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64_t rows)
@@ -171,8 +197,12 @@ product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64
 	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, .ldc = g->out_plane, .added = true };
 	int status;
 
-	if (!direct && q->what != ADJOINT)
-		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
+	if (!direct && q->what == FORWARD) {
+		p.b = &m;
+		p.gather = gather_taps[which(q->ct)];
+	}
+	if (!direct && q->what == WEIGHT)
+		gather_columns(cx, q->ct, &m);
 	if (q->what == WEIGHT)
 		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .added = true };
 	if (q->what == ADJOINT)
@@ -181,19 +211,6 @@ product_chunk(RtCx *cx, const Parts *q, int64_t n, int64_t i, int64_t row, int64
 	if (!status && q->what == ADJOINT && !direct)
 		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
 	return status;
-}
-
-/* Whether the convolution is computed without columns. Depthwise convolutions are. Others are, unless rows are so short
- * that vectors would be mostly unused. */
-static bool
-is_direct(const Conv *g)
-{
-#ifdef WIDE
-	return (g->cin == g->groups && g->groups > 1) || (!is_pointwise(g) && g->out[2] >= DIRECT_WIDTH);
-#else
-	(void)g;
-	return false;
-#endif
 }
 
 /* Computes the product for all images and groups of dense tensors of one dtype. The result must be initialized. */
@@ -208,11 +225,6 @@ convolve(RtCx *cx, const Conv *g, Pass what, RtTensor *x, RtTensor *w, RtTensor 
 
 	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
 		return RT_OK;
-	if (what == FORWARD && ct == RT_f32 && is_direct(g)) {
-		status = conv_direct(cx, g, (void *)q.x, (void *)q.w, (void *)q.y);
-		rt_scratch_reset(cx, mark);
-		return status;
-	}
 	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
 		Depthwise a = { g, q.x, q.w, q.y };
 
@@ -221,7 +233,7 @@ convolve(RtCx *cx, const Conv *g, Pass what, RtTensor *x, RtTensor *w, RtTensor 
 	}
 	q.step = CHUNK / (depth * g->out[2]);
 	q.step = q.step < 1 ? 1 : q.step > rows ? rows : q.step;
-	if (!is_pointwise(g)) {
+	if (!is_pointwise(g) && what != FORWARD) {
 		q.col = rt_scratch(cx, depth * q.step * g->out[2] * q.es);
 		if (!q.col)
 			return RT_ERROR;
@@ -853,7 +865,7 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 		Columns m = { &g, rt_data(x) + i * channels * g.in_plane * es,
 			rt_data(y) + i * channels * g.taps * g.out_plane * es, 0, g.out[1] };
 
-		rt_parallel(cx, channels * g.taps, 1 + 20000 / (g.out_plane + 1), gather_taps[which(ct)], &m);
+		gather_columns(cx, ct, &m);
 	}
 	return dense_done(cx, r, y);
 }

@@ -1,36 +1,46 @@
 /* rt/ops/conv_loops.h - the loops of conv.c for one element type T. N(name) is the name of a function for T. With
- * MOVED, loops that only move elements are left out, because another type of the same size has them. With DIRECT, the
- * depthwise loops are left out, because conv_direct.c has them. */
+ * MOVED, loops that only move elements are left out, because another type of the same size has them. */
 
 #ifndef MOVED
 
-/* Computes rows k0 .. k1 of the column matrix of one image and group. A row is a channel and a tap; its columns are the
- * output points [row * out_w, ...). */
+/* Copies elements [lo, hi) from every s-th of x. The other ones of n are 0. */
 static void
-N(gather_taps)(void *arg, int64_t begin, int64_t end)
+N(copy_run)(const T *restrict x, int64_t s, int64_t lo, int64_t hi, int64_t n, T *restrict to)
+{
+	for (int64_t i = 0; i < lo; i++)
+		to[i] = 0;
+	for (int64_t i = lo; i < hi && s == 1; i++)
+		to[i] = x[i];
+	for (int64_t i = lo; i < hi && s != 1; i++)
+		to[i] = x[i * s];
+	for (int64_t i = hi; i < n; i++)
+		to[i] = 0;
+}
+
+/* Implements RtGather for the column matrix of one image and group. A row is a channel and a tap; its columns are
+ * consecutive output points. */
+static void
+N(gather_taps)(const void *arg, int64_t first, int64_t count, int64_t stride, void *columns)
 {
 	const Columns *m = arg;
 	const Conv *g = m->conv;
 
-	for (int64_t t = begin; t < end; t++) {
-		Tap tap = tap_of(g, t);
-		const T *plane = (const T *)m->image + tap.channel * g->in_plane;
-		T *to = (T *)m->col + t * m->rows * g->out[2];
+	for (int64_t t = 0; t < g->taps; t++) {
+		const Tap tap = tap_of(g, t);
 
-		for (int64_t r = m->row; r < m->row + m->rows; r++, to += g->out[2]) {
-			int64_t from = row_under(g, &tap, r), x, lo = tap.lo, hi = tap.hi;
+		for (int64_t at = 0, n; at < count; at += n) {   /* points of a row of the output */
+			const int64_t x = (first + at) % g->out[2], s = g->s[2];
+			const int64_t from = row_under(g, &tap, m->row + (first + at) / g->out[2]);
+			const int64_t begin = tap.lo > x ? tap.lo - x : 0;
+			const int64_t end = tap.hi > x && from >= 0 ? tap.hi - x : 0;
 
-			if (from < 0 || lo >= hi) {
-				memset(to, 0, (size_t)g->out[2] * sizeof(T));
-				continue;
-			}
-			memset(to, 0, (size_t)lo * sizeof(T));
-			if (g->s[2] == 1)
-				memcpy(to + lo, plane + from + lo + tap.shift, (size_t)(hi - lo) * sizeof(T));
-			else
-				for (x = lo; x < hi; x++)
-					to[x] = plane[from + x * g->s[2] + tap.shift];
-			memset(to + hi, 0, (size_t)(g->out[2] - hi) * sizeof(T));
+			n = g->out[2] - x < count - at ? g->out[2] - x : count - at;
+			const int64_t lo = begin < n ? begin : n, hi = end < lo ? lo : end < n ? end : n;
+			const T *image = (const T *)m->image + from + x * s + tap.shift;
+			T *to = (T *)columns + t * stride + at;
+
+			for (int64_t c = g->cin / g->groups; c > 0; c--, image += g->in_plane, to += g->taps * stride)
+				N(copy_run)(image, s, lo, hi, n, to);
 		}
 	}
 }
@@ -70,42 +80,45 @@ N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-#ifndef DIRECT
+/* Adds v times every s-th element of x to elements [lo, hi) of y. */
+static void
+N(add_tap)(const T *restrict x, int64_t s, T v, int64_t lo, int64_t hi, T *restrict y)
+{
+	for (int64_t o = lo; o < hi && s == 1; o++)
+		y[o] += v * x[o];
+	for (int64_t o = lo; o < hi && s != 1; o++)
+		y[o] += v * x[o * s];
+}
 
-/* Computes planes of a convolution with one input channel per group. forward: y += w x; otherwise x += w y. */
+/* Computes planes of a convolution with one input channel per group: y += w x. All taps are added to some rows of y,
+ * which stay in cache, before the next ones. */
 static void
 N(depthwise)(void *arg, int64_t begin, int64_t end)
 {
 	const Depthwise *a = arg;
 	const Conv *g = a->conv;
-	int64_t per = g->cout / g->groups;
+	const int64_t rows = g->out[0] * g->out[1], some = BLOCK_FLOATS / g->out[2] + 1;
 
 	for (int64_t i = begin; i < end; i++) {
-		int64_t n = i / g->cout, c = i % g->cout;
-		T *in = (T *)a->x + (n * g->cin + c / per) * g->in_plane, *out = (T *)a->y + i * g->out_plane;
-		const T *w = (const T *)a->w + c * g->taps;
+		const int64_t channel = i % g->cout, in = channel / (g->cout / g->groups);
+		const T *x = (const T *)a->x + (i / g->cout * g->cin + in) * g->in_plane;
+		const T *w = (const T *)a->w + channel * g->taps;
+		T *y = (T *)a->y + i * g->out_plane;
 
-		for (int64_t t = 0; t < g->taps; t++) {
-			Tap tap = tap_of(g, t);
+		for (int64_t at = 0; at < (rows + some - 1) / some * g->taps; at++) {
+			const int64_t first = at / g->taps * some, last = first + some < rows ? first + some : rows;
+			const Tap tap = tap_of(g, at % g->taps);
 
-			for (int64_t r = 0; r < g->out[0] * g->out[1]; r++) {
-				int64_t from = row_under(g, &tap, r), step = g->s[2];
-				T *x = in + from + tap.shift, *y = out + r * g->out[2], v = w[t];
+			for (int64_t r = first; r < last; r++) {
+				const int64_t from = row_under(g, &tap, r);
 
-				if (from < 0)
-					continue;
-				if (step == 1)
-					for (int64_t o = tap.lo; o < tap.hi; o++)
-						y[o] = y[o] + v * x[o];
-				else
-					for (int64_t o = tap.lo; o < tap.hi; o++)
-						y[o] = y[o] + v * x[o * step];
+				if (from >= 0)
+					N(add_tap)(x + from + tap.shift, g->s[2], w[at % g->taps], tap.lo, tap.hi,
+						   y + r * g->out[2]);
 			}
 		}
 	}
 }
-
-#endif
 
 /* Sets a (channels) to the sums of y (n, channels, plane). */
 static void
@@ -124,4 +137,3 @@ N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
 #undef T
 #undef N
 #undef MOVED
-#undef DIRECT

@@ -60,6 +60,23 @@ plain_f64(void *arg, int64_t begin, int64_t end)
 	}
 }
 
+static int
+plain(RtCx *cx, RtDtype dtype, Product *p)
+{
+	if (p->gather) {
+		void *b = rt_scratch(cx, p->k * p->n * rt_dtypes[dtype].bytes + 1);
+
+		if (!b)
+			return RT_ERROR;
+		p->gather(p->b, 0, p->n, p->n, b);
+		p->b = b;
+		p->b_row = p->n;
+		p->b_col = 1;
+	}
+	rt_parallel(cx, p->m, 1 + 32768 / (p->n * p->k + 1), dtype == RT_f64 ? plain_f64 : plain_i64, p);
+	return RT_OK;
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -115,8 +132,8 @@ column_as_row(Product *p)
 {
 	const Product q = *p;
 
-	if (p->n == 1 && p->ldc == 1)
-		*p = (Product){ 1, q.m, q.k, q.b, q.a, 0, q.b_row, q.a_col, q.a_row, q.c, q.m, q.added };
+	if (p->n == 1 && p->ldc == 1 && !p->gather)
+		*p = (Product){ 1, q.m, q.k, q.b, q.a, 0, q.b_row, q.a_col, q.a_row, q.c, q.m, .added = q.added };
 }
 
 typedef struct Tiled {
@@ -135,10 +152,16 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 	const Product *p = &t->product;
 
 	for (int64_t panel = begin; panel < end; panel++) {
-		const int64_t j = panel * t->tile.columns, left = p->n - j;
+		const int64_t j = panel * t->tile.columns;
+		const int64_t left = p->n - j < t->tile.columns ? p->n - j : t->tile.columns;
+		char *const to = t->b + panel * t->far;
 
-		t->tile.pack(p, left < t->tile.columns ? left : t->tile.columns,
-			     (const char *)p->b + j * p->b_col * t->bytes, t->b + panel * t->far);
+		if (p->gather && left < t->tile.columns)
+			memset(to, 0, (size_t)t->far);
+		if (p->gather)
+			p->gather(p->b, j, left, t->step, to);
+		else
+			t->tile.pack(p, left, (const char *)p->b + j * p->b_col * t->bytes, to);
 	}
 }
 
@@ -213,14 +236,15 @@ dots(void *arg, int64_t begin, int64_t end)
 static bool
 in_place(const Product *p, int64_t rows, int64_t columns)
 {
-	return p->m <= rows && p->b_col == 1 && p->n % columns == 0 && p->b_row <= INT32_MAX;
+	return p->m <= rows && !p->gather && p->b_col == 1 && p->n % columns == 0 && p->b_row <= INT32_MAX;
 }
 
 static int
 tiled(RtCx *cx, Tiled *t)
 {
 	Product *const p = &t->product;
-	const bool by_dots = p->m <= FEW_ROWS && p->b_row == 1, rows = in_place(p, FEW_ROWS, t->tile.row_columns);
+	const bool by_dots = p->m <= FEW_ROWS && !p->gather && p->b_row == 1;
+	const bool rows = in_place(p, FEW_ROWS, t->tile.row_columns);
 	const bool packed = !rows && !in_place(p, t->tile.rows, t->tile.columns);
 	int64_t work;
 
@@ -274,7 +298,7 @@ product_of_pairs(RtCx *cx, RtDtype dtype, Product *p)
 	else
 		PAIRS(double)
 	status = gemm(cx, part, &(Product){ p->m, 2 * p->n, 2 * p->k, p->a, b, 2 * p->a_row, 1, 2 * p->n, 1, p->c,
-					    2 * p->ldc, p->added });
+					    2 * p->ldc, .added = p->added });
 	rt_scratch_reset(cx, mark);
 	return status;
 }
@@ -295,13 +319,9 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	t.bytes = rt_dtypes[dtype].bytes;
 	if (dtype == RT_f32 || dtype == RT_f64)
 		t.tile = dtype == RT_f32 ? best_tiles(cx)->f32 : best_tiles(cx)->f64;
-	if (!t.tile.block) {
-		rt_parallel(cx, p->m, 1 + 32768 / (p->n * p->k + 1), dtype == RT_f64 ? plain_f64 : plain_i64, p);
-		return RT_OK;
-	}
 	column_as_row(p);
 	mark = rt_scratch_mark(cx);
-	status = tiled(cx, &t);
+	status = t.tile.block ? tiled(cx, &t) : plain(cx, dtype, p);
 	rt_scratch_reset(cx, mark);
 	return status;
 }

@@ -4,6 +4,9 @@
 
 #include "block.h"
 
+/* Computes columns [first, first + count) of B, in rows that are `stride` elements apart. */
+typedef void RtGather(const void *of, int64_t first, int64_t count, int64_t stride, void *columns);
+
 typedef struct Product {
 	int64_t m, n, k;
 	const void *a, *b;       /* (m, k), (k, n) */
@@ -11,6 +14,8 @@ typedef struct Product {
 	void *c;                 /* (m, n) */
 	int64_t ldc;             /* stride of c's rows; 0 for n */
 	bool added;              /* whether the product is added to c; otherwise c is overwritten */
+	/* Computes B from its first argument b. Null if B is in memory. */
+	RtGather *gather;
 } Product;
 
 int gemm(RtCx *, RtDtype, const Product *);
