@@ -493,8 +493,8 @@ calls_runtime(const Emit *e)
 
 /* Chooses the runtime's tiles for products. A program for wide vectors runs only on machines that have them, so it
  * needs one tile size. A program for narrow vectors, or emitted text, may run on any machine. tcc links objects that
- * gcc has compiled, except for emitted text, which then has no tiles. Tiles for doubles are left out if no
- * specialization has doubles; results are the same without them. If the program has several levels, its launches are
+ * gcc has compiled, except for emitted text, which then only has the smallest tile. Tiles for doubles are left out if
+ * no specialization has doubles; results are the same without them. If the program has several levels, its launches are
  * short and no specialization calls the runtime, products in generic code only have the smallest tile. */
 static void
 put_tiles(Emit *e, bool text)
@@ -503,8 +503,7 @@ put_tiles(Emit *e, bool text)
 	const char *which = e->specializations.n && !e->doubles ? "_floats" : "";
 
 	if (text)
-		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n"
-			 "#elif defined __x86_64__");
+		out_line(&e->tail, "#if defined __x86_64__ && !defined __TINYC__");
 	else
 		out_line(&e->tail, "#if defined __x86_64__ && %d", !e->levels || !is_short(e) ||
 			 !e->specializations.n || calls_runtime(e));

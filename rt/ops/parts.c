@@ -6,13 +6,10 @@
 #include "quant.h"
 
 const RtTiles *const rt_tiles[] = {
-#if defined __GNUC__ && !defined __TINYC__
-#if defined __x86_64__
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 	&rt_tiles_64, &rt_tiles_32,
 #endif
-	&rt_tiles_16,
-#endif
-	0
+	&rt_tiles_16, 0
 };
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
