@@ -208,6 +208,19 @@ begin_dense(Emit *e, const Kernel *k, KernelCall *call, Calling *how)
 	return true;
 }
 
+/* Launches the call for each turn, whose number is an argument. */
+static void
+set_turns(Emit *e, const Kernel *k, const Size *turns, KernelCall *call)
+{
+	Buf b = { 0 };
+
+	vec_push(e->cx->arena, &call->args, ((KernelArg){ .text = "&turn" }));
+	if (!kernel_typical(k, turns, &call->repeat))
+		BUG("%s: the number of its turns is no number", k->name);
+	size_print(turns, SIZE_C, false, &b);
+	call->repeat_text = arena_text(e->cx->arena, &b);
+}
+
 /* Emits the kernel as a call of a hand-written function. Returns false if none computes it. */
 static bool
 emit_micro(Emit *e, Kernel *k, KernelCall *call)
@@ -231,6 +244,8 @@ emit_micro(Emit *e, Kernel *k, KernelCall *call)
 		e->tall = m.tall;
 	if (m.tall)
 		e->deep = INT64_MAX;
+	if (m.turns)
+		set_turns(e, k, m.turns, call);
 	call->scratch = m.scratch;
 	call->narrow = m.narrow;
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = m.units, .grain = m.grain, .micro = m.name };
@@ -273,7 +288,8 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 {
 	*call = (KernelCall){ .kernel = l->kernel, .apart = l->apart };
 	for (int i = 0; i < l->value.n; i++)
-		vec_push(p->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
+		vec_push(p->cx->arena, &call->args,
+			 ((KernelArg){ .value = l->value.at[i], .text = l->text && !l->value.at[i] ? l->text[i] : NULL }));
 	if (e && !p->dynamic && !emit_scheduled(e, l->kernel, call))
 		BUG("no microkernel reads the weights of %s", l->kernel->comment);
 }

@@ -184,15 +184,11 @@ lower_gpu(Plan *p, const Node *n, KernelCall *calls, const char **why)
 	}
 	if (!run_form(&r))
 		return 0;
-	for (int i = 0; i < r.ncall; i++) {
-		if (calls[i].repeat)
-			*why = "its kernels are launched in a loop, which has no CUDA form";
-		else if (!calls[i].kernel)
+	for (int i = 0; i < r.ncall; i++)
+		if (!calls[i].kernel) {
 			*why = "its kernel is written in C and has no CUDA form";
-		else
-			continue;
-		return 0;
-	}
+			return 0;
+		}
 	return r.ncall;
 }
 

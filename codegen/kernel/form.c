@@ -73,6 +73,7 @@ kernel_then(Kernel *last)
 
 	last->next = k;
 	k->naxis = k->shared = last->shared;
+	k->serial = last->serial;
 	memcpy(k->extent, last->extent, sizeof k->extent);
 	k->typical = last->typical;
 	for (int i = 0; i < last->operand.n; i++) {
@@ -80,7 +81,7 @@ kernel_then(Kernel *last)
 
 		if (kernel_has_address(last, i) || o->access == ACCESS_LOCAL)
 			kernel_operand(k, (Operand){ .name = o->name, .dtype = o->dtype, .access = o->access,
-						     .along = -1 });
+						     .along = -1, .constant = o->constant });
 	}
 	return k;
 }
@@ -551,15 +552,21 @@ static bool
 holds(const Kernel *k, const Bound *in)
 {
 	SizeTable *z = k->sizes;
-	const Size *room = size_minus(z, in->limit, in->offset);
+	const Size *least = in->offset, *room = size_minus(z, in->limit, in->offset);
 
 	for (int i = 0; i < k->naxis; i++) {
-		if (!size_is(in->stride[i], 0) && (kernel_range(k, i) || !size_at_least(z, in->stride[i], 0)))
+		const Size *last = size_times(z, in->stride[i], size_minus(z, k->extent[i], size_number(z, 1)));
+
+		if (!size_is(in->stride[i], 0) && kernel_range(k, i))
 			return false;
-		room = size_minus(z, room, size_times(z, in->stride[i],
-						      size_minus(z, k->extent[i], size_number(z, 1))));
+		if (size_at_least(z, in->stride[i], 0))
+			room = size_minus(z, room, last);
+		else if (size_at_most(z, in->stride[i], 0))
+			least = size_plus(z, least, last);
+		else
+			return false;
 	}
-	return size_at_least(z, in->offset, 0) && size_at_least(z, room, 1);
+	return size_at_least(z, least, 0) && size_at_least(z, room, 1);
 }
 
 /* Adds the positions to the operand's strides and offset. */
@@ -722,10 +729,10 @@ kernel_simplify(Kernel *k, int keep)
 	for (int i = 0; i < k->operand.n; i++)
 		drop_bounds(k, &k->operand.at[i]);
 	drop_counts(k);
-	if (k->serial >= 0)
+	if (k->serial >= k->shared)
 		for (int i = k->serial; i < k->naxis - 1; i++)
 			kernel_swap_axes(k, i, i + 1);
-	sort_axes(k, first, k->naxis - k->nreduce - (k->serial >= 0));
+	sort_axes(k, first, k->naxis - k->nreduce - (k->serial >= k->shared));
 	sort_axes(k, k->naxis - k->nreduce, k->naxis);
 	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
 		lead_most(k);
@@ -736,7 +743,7 @@ kernel_simplify(Kernel *k, int keep)
 		}
 	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
 		unroll_short(k);
-	RT_ASSERT(k->serial < 0 || k->serial == k->naxis - 1);
+	RT_ASSERT(k->serial < k->shared || k->serial == k->naxis - 1);
 	if (k->next)
 		kernel_simplify(k->next, keep);
 }
@@ -762,7 +769,7 @@ kernel_stores(const Kernel *k, int operand)
 bool
 kernel_has_rows(const Kernel *k)
 {
-	return k->nreduce || k->state.n || k->stage.n > 1;
+	return k->nreduce || k->state.n || k->stage.n > 1 || k->shared;
 }
 
 bool
@@ -1114,17 +1121,18 @@ check_edge(const Kernel *k, const AxisRange *r, const AxisEdge *e)
 	(void)k, (void)r, (void)e;
 }
 
-/* Links share their first axes, reduce others and read no computed indices. */
+/* Links share their first axes and read no computed indices. */
 static void
 check_link(const Kernel *k)
 {
-	RT_ASSERT(kernel_has_rows(k) && !kernel_has_gathers(k) && k->serial < 0 && k->shared <= k->naxis - k->nreduce);
+	RT_ASSERT(!kernel_has_gathers(k) && (k->serial < 0 || k->serial == k->shared - 1));
+	RT_ASSERT(k->shared <= k->naxis - k->nreduce);
 	for (int i = 0; k->next && i < k->shared; i++)
 		RT_ASSERT(k->extent[i] == k->next->extent[i]);
 	for (int i = 0; k->next && i < k->operand.n; i++)
 		RT_ASSERT(!kernel_has_address(k, i) || (k->operand.at[i].along < 0 && i < k->next->operand.n &&
 							!strcmp(k->operand.at[i].name, k->next->operand.at[i].name)));
-	RT_ASSERT(!k->next || k->shared == k->next->shared);
+	RT_ASSERT(!k->next || (k->shared == k->next->shared && k->serial == k->next->serial));
 	(void)k;
 }
 
@@ -1132,7 +1140,7 @@ void
 kernel_check(const Kernel *k)
 {
 	RT_ASSERT(k->naxis >= 0 && k->naxis <= KERNEL_AXES && k->serial < k->naxis);
-	RT_ASSERT(k->nreduce >= 0 && k->nreduce <= k->naxis && (k->serial < 0 || !k->nreduce));
+	RT_ASSERT(k->nreduce >= 0 && k->nreduce <= k->naxis && (k->serial < k->shared || !k->nreduce));
 	for (int i = 0; i < k->range.n; i++) {
 		check_edge(k, &k->range.at[i], &k->range.at[i].first);
 		check_edge(k, &k->range.at[i], &k->range.at[i].end);
@@ -1146,7 +1154,7 @@ kernel_check(const Kernel *k)
 		for (int g = 0; g < o->ngather; g++)
 			check_gather(k, i, &o->gather[g]);
 		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ || o->access == ACCESS_INDEX ||
-			  (o->access == ACCESS_LOCAL && !kernel_stores(k, i)));
+			  (o->access == ACCESS_LOCAL && !kernel_stores(k, i)) || o->bound.at[0].unit);
 		RT_ASSERT(o->outside.tag == RT_NONE || rt_dtypes[o->dtype].category == 'I' ||
 			  rt_dtypes[o->dtype].compute == o->dtype);
 		(void)o;

@@ -37,6 +37,8 @@
  *    axes i0, i1: keys, i2 reduce           each   t0 = x1 * x2, r0 = sum(t0)     once   l5 = r0
  *    then i0, i1: keys reduce               the stages of a softmax of l5, into l6
  *    then i0, i1: columns, i2: keys reduce  each   t0 = l6 * x3, r0 = sum(t0)     once   y0 = r0
+ *
+ * The last shared axis may be the steps of a recurrence, which run in order.  Local operands keep the state.
  */
 #ifndef CODEGEN_FORM_H
 #define CODEGEN_FORM_H
@@ -185,7 +187,10 @@ typedef struct Kernel {
 	/* Next link of a chain, or null. All links have the same operands with addresses and local ones, in the same
 	 * order; strides of operands that a link does not use are 0. */
 	struct Kernel *next;
-	int         shared;      /* number of axes, the first ones, that all links of a chain have; 0 without a chain */
+	/* Number of axes, the first ones, that all links of a chain have; 0 without a chain. The last of them may be
+	 * serial: its points are steps, and a step reads what earlier ones have stored to local operands. */
+	int         shared;
+	bool        first;       /* whether the link only runs at the first step */
 } Kernel;
 
 /* How a kernel is run.  Threads share units of work.  Within a unit, the inner axis is a loop that vectorizes.  Short

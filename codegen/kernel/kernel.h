@@ -363,6 +363,7 @@ struct KernelCall {      /* One use of an emitted kernel. */
 	/* Number of launches, in turn with the following calls that repeat. An argument points to the turn's number
 	 * (&turn). 0 for a single launch. */
 	int64_t     repeat;
+	const char *repeat_text; /* C expression for `repeat`; null if it is a number */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
 	const char *tuned;       /* key of the kernel in Tuning; null if it has no choice */

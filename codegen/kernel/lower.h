@@ -14,6 +14,7 @@ typedef struct Lowered {
 	ValueVec value;          /* by operand: the tensor or number that the caller passes */
 	/* Whether the epilogue reads memory that the result shares. The sums of a block must not be stored there. */
 	bool     apart;
+	const char **text;       /* by operand: C of packed weights that are passed instead of a null value; or null */
 } Lowered;
 
 /* ---- lower_map.c: a pointwise row, or a group of them ---------------------------------------------------------- */

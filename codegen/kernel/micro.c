@@ -11,6 +11,7 @@
 #include "dense.h"
 #include "micro_chain.h"
 #include "micro_int8.h"
+#include "recurrence.h"
 #include "print.h"
 #include "../../rt/ops/vscratch.h"
 
@@ -20,7 +21,7 @@ enum { PASSED = 8 };
 enum { ROW_GRAIN = 16384 };       /* number of points that are worth waking a thread */
 
 /* Operands by name. None is 0, so it ends a list. START: terms of zero points, packed beside 8-bit weights. */
-enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCALES, SCRATCH, EPILOGUE };
+enum { END, Y, AT, X, W, BIAS, FACTOR, ZERO, Q, K, V, MASK, WRONG, ZEROS, START, SCALES, SCRATCH, EPILOGUE, ALL };
 
 /* Axes by name. */
 enum { N, C, G, OC, OD, OH, OW, P, IC, KD, KH, KW, ROWS, COLUMNS, SUMMED, BATCH, AXES = BATCH + VM_BATCH };
@@ -42,6 +43,8 @@ typedef struct Match {
 	int64_t tall;                    /* most rows of a product by panels; 0 if there is none */
 	const Size *narrow;              /* size that must be at most INT32_MAX in a call; or null */
 	AttentionChain attention;
+	Recurrence recurrence;
+	const Size *turns;               /* number of launches, or null */
 	bool cuda;                       /* whether members are assigned, as statements of CUDA */
 	Printer *printer;                /* prints the accessors of a CUDA function */
 	const ViConv *packed;            /* sizes by which 8-bit weights W are packed; null if they are not */
@@ -1028,6 +1031,25 @@ head_dims(const Match *m)
 	return n;
 }
 
+/* ---- recurrences ------------------------------------------------------------------------------------------------- */
+
+static bool
+find_recurrence(Match *m, const char *name, RtDtype dtype)
+{
+	Recurrence *r = &m->recurrence;
+
+	return recurrence_find(m->kernel, r) && !strcmp(r->cell->name, name) && m->kernel->operand.at[0].dtype == dtype;
+}
+
+/* The stride of a result or of the gates along the steps, which is not negative. */
+static const Size *
+step_of(const Match *m, int at)
+{
+	const Operand *o = &m->recurrence.step->operand.at[at];
+
+	return o->bound.n ? o->bound.at[0].unit : o->stride[1];
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Begins a member: of an initializer, or an assignment in CUDA. */
@@ -1206,6 +1228,15 @@ put_range(Match *m)
 #define BLOCKS_OF(size, n) size_ceil(m->kernel->sizes, size, n)
 #define AT_MOST(size, n) size_at_most(m->kernel->sizes, size, n)
 #define ONE_OR(axis_extent, size) (size_is(axis_extent, 1) ? constant(m, 1) : (size))
+#define RECURRENCE(name, dtype) find_recurrence(m, name, dtype)
+#define TURN_COUNT m->kernel->extent[1]
+#define HIDDEN m->recurrence.step->extent[2]
+#define OF_PRODUCTS(x, axis) m->recurrence.products->operand.at[m->recurrence.x].stride[axis]
+#define OF_FIRST(link, x) (link)->operand.at[m->recurrence.x].stride[0]
+#define STEP_OF(x) step_of(m, m->recurrence.x)
+#define ROW_OF(x) m->recurrence.step->operand.at[m->recurrence.x].stride[0]
+#define REVERSE m->recurrence.step->operand.at[0].bound.n
+#define TURNS(n) m->turns = n;
 #define LOAD(link_, x, a, b) \
 	put_cuda_load(m->printer, link(m, link_), m->operand[x], link_axis(link(m, link_), LINK_##a), \
 		      link_axis(link(m, link_), LINK_##b));
@@ -1315,10 +1346,12 @@ static void
 put_argument(const Match *m, int name, Buf *b)
 {
 	const bool dense = m->dense && (name == X || name == Y || name == BIAS);
-	const int at = name == SCRATCH || name == EPILOGUE ? -1 : argument(m, name);
+	const int at = name == SCRATCH || name == EPILOGUE || name == ALL ? -1 : argument(m, name);
 
 	if (name == SCRATCH)
 		buf_puts(b, ", scratch");
+	else if (name == ALL)
+		buf_puts(b, ", p");
 	else if (name == EPILOGUE)
 		buf_printf(b, ", %s, %s", m->dense->epilogue ? m->dense->epilogue : "0", m->dense->apart ? "q" : "p");
 	else if (name == Y && m->dense && m->dense->apart)
@@ -1387,7 +1420,7 @@ call_text(Match *m, const MicroRow *row, int symbols)
 	row->put_members(m);
 	buf_puts(&p.text, "{\n");
 	put_line(&p, "void *const *p = arg;");
-	put_named_sizes(&p, symbols + (m->dense ? dense_adds(m->dense) : m->zeros || m->packed));
+	put_named_sizes(&p, symbols + (m->dense ? dense_adds(m->dense) : m->zeros || m->packed || m->turns));
 	if (m->dense && m->dense->range[0])
 		put_line(&p, "static const float range[] = { %s, %s };", m->dense->range[0], m->dense->range[1]);
 	put_line(&p, "%sconst %s v = {", named->naming && named->naming->at.n ? "" : "static ", row->type);
@@ -1428,6 +1461,7 @@ kernel_micro(const Kernel *k, const Calling *how, Micro *out)
 		out->packed = m.packed;
 		out->weights = m.packed ? argument(&m, W) : -1;
 		out->steps = m.steps ? m.steps : kernel_steps(k);
+		out->turns = m.turns;
 		if (m.zeros && !size_const(m.zeros, &out->zeros))
 			BUG("%s: the number of zeros is no constant", row->name);
 		return true;

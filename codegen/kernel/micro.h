@@ -18,6 +18,8 @@ typedef struct Micro {           /* A kernel as a call of a function of rt/ops. 
 	const Size *steps;       /* number of operations */
 	int64_t     tall;        /* most rows of a product by panels in a unit (Emit.tall); 0 if there is none */
 	const Size *narrow;      /* Size that must be at most INT32_MAX. Null if none must, or if it always is. */
+	/* number of launches, whose turn's number is the last argument; null for one */
+	const Size *turns;
 } Micro;
 
 /* Facts about a call that its kernel does not have. */

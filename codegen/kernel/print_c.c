@@ -120,7 +120,7 @@ open_rows(Printer *p)
 {
 	const bool has_rows = kernel_has_rows(p->kernel);
 	const int points = p->schedule->inner >= 0 ? p->schedule->inner : p->kernel->serial > 0 ? p->kernel->serial : 0;
-	const int outer = p->kernel->next ? p->kernel->shared :
+	const int outer = p->kernel->next ? p->kernel->shared - (p->kernel->serial >= 0) :
 			  has_rows ? p->kernel->naxis - p->kernel->nreduce : points;
 	const int tile = has_rows && p->schedule->inner < outer ? p->schedule->inner : p->schedule->tile;
 	const Size *width = size_number(p->kernel->sizes, has_rows ? p->schedule->columns : KERNEL_TILE);
@@ -378,7 +378,7 @@ put_link(Printer *p)
 	const Kernel *k = p->kernel;
 	const int outer = k->naxis - k->nreduce;
 
-	open_loop(p, "");
+	open_loop(p, k->first && k->serial >= 0 ? arena_printf(k->arena, "if (i%d == 0)", k->serial) : "");
 	for (int i = k->shared; i < outer; i++) {
 		const Size *tiles = size_ceil(k->sizes, k->extent[i], size_number(k->sizes, p->schedule->columns));
 
@@ -397,6 +397,8 @@ put_links(Printer *p)
 	const Kernel *chain = p->kernel;
 	const Schedule *schedule = p->schedule;
 
+	if (chain->serial >= 0)
+		open_loop(p, loop_head(p, chain->serial));
 	for (const Kernel *k = chain; k; k = k->next) {
 		const Schedule s = kernel_schedule_link(k);
 		Kernel link = *k;
@@ -408,6 +410,8 @@ put_links(Printer *p)
 	}
 	p->kernel = chain;
 	p->schedule = schedule;
+	if (chain->serial >= 0)
+		close_loop(p);
 }
 
 /* Prints a unit's body: pointers, the serial loop, the inner loop. */

@@ -98,7 +98,7 @@ kernel_has_cuda(const Kernel *k)
 static int
 outer_axes(const Kernel *k)
 {
-	return k->serial >= 0 ? k->serial : k->naxis - k->nreduce;
+	return k->serial >= k->shared ? k->serial : k->naxis - k->nreduce;
 }
 
 /* Does a block reduce a row, not a thread? A thread walks a row whose states are carried. */
@@ -349,7 +349,7 @@ kernel_cuda_blocks(const Kernel *k, const Schedule *s)
 	const Size *n = product(k, 0, outer_axes(k));
 
 	if (k->next)
-		return product(k, 0, k->shared);
+		return product(k, 0, k->shared - (k->serial >= 0));
 	return is_shared(&p) ? n : size_ceil(k->sizes, n, size_number(k->sizes, CUDA_BLOCK));
 }
 
@@ -366,7 +366,7 @@ put_head(Printer *p)
 	if (is_shared(p) || p->kernel->next) {
 		put_line(p, "const int64_t row = blockIdx.x;");
 		put_line(p, "const int t = (int)threadIdx.x;\n");
-		put_cuda_indices(p, 0, p->kernel->next ? p->kernel->shared : outer, "row");
+		put_cuda_indices(p, 0, p->kernel->next ? p->kernel->shared - (p->kernel->serial >= 0) : outer, "row");
 		return;
 	}
 	put_line(p, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n");
@@ -396,7 +396,8 @@ put_link(Printer *p)
 {
 	const int shared = p->kernel->shared, outer = outer_axes(p->kernel);
 
-	open_loop(p, "");
+	open_loop(p, p->kernel->first && p->kernel->serial >= 0 ?
+		  arena_printf(p->kernel->arena, "if (i%d == 0)", p->kernel->serial) : "");
 	if (outer > shared) {
 		open_loop(p, arena_printf(p->kernel->arena, "for (int64_t at = t; at < %s; at += %d)",
 					  c_size(p, product(p->kernel, shared, outer)), CUDA_BLOCK));
@@ -415,6 +416,8 @@ put_link(Printer *p)
 static void
 put_links(Printer *p)
 {
+	const bool steps = p->kernel->serial >= 0;
+
 	for (int i = 0; i < p->kernel->operand.n; i++) {
 		const Operand *o = &p->kernel->operand.at[i];
 		int64_t bytes = 0;
@@ -425,6 +428,8 @@ put_links(Printer *p)
 		put_line(p, "__shared__ %s %s[%lld];", element_type(o->dtype), o->name,
 			 (long long)(bytes / rt_dtypes[o->dtype].bytes));
 	}
+	if (steps)
+		open_loop(p, loop_head(p, p->kernel->serial));
 	for (; p->kernel; p->kernel = p->kernel->next) {
 		const bool apart = outer_axes(p->kernel) > p->kernel->shared;
 		const Schedule s = { .rows = true, .inner = apart ? -1 : p->kernel->naxis - 1, .tile = -1 };
@@ -432,6 +437,8 @@ put_links(Printer *p)
 		p->schedule = &s;
 		put_link(p);
 	}
+	if (steps)
+		close_loop(p);
 }
 
 char *

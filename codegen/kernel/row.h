@@ -1,7 +1,6 @@
 /* codegen/kernel/row.h - shared code of operators' forms, and the forms; families.c maps operators to them
  *
  *   row.c         arguments of a node, loop nests, launches
- *   kern_rnn.c    the time steps of recurrent layers
  */
 #ifndef CODEGEN_ROW_H
 #define CODEGEN_ROW_H

@@ -347,7 +347,8 @@ row_points(const Kernel *k, int inner)
 	return points;
 }
 
-/* Rows of a link are side by side if an operand that it reads is consecutive along the innermost axis of its own. */
+/* Rows of a link are side by side if an operand that it reads at each point is consecutive along the innermost axis of
+ * its own. */
 Schedule
 kernel_schedule_link(const Kernel *k)
 {
@@ -358,12 +359,13 @@ kernel_schedule_link(const Kernel *k)
 		const Access access = k->operand.at[i].access;
 
 		any = any || ((access == ACCESS_READ || access == ACCESS_LOCAL) && kernel_uses(k, i) &&
-			      !kernel_stores(k, i) && kernel_consecutive(k, i, beside));
+			      !kernel_stores(k, i) && kernel_consecutive(k, i, beside) &&
+			      (!k->nreduce || kernel_moves_in_row(k, i)));
 	}
 	return kernel_schedule_rows(k, any, kernel_row_lanes(k));
 }
 
-/* A unit of a chain is a point of the shared axes. */
+/* A unit of a chain is a point of the shared axes, or all its steps. */
 static Schedule
 schedule_chain(const Kernel *k)
 {
@@ -371,7 +373,7 @@ schedule_chain(const Kernel *k)
 	int64_t points, units;
 
 	s.units = size_number(k->sizes, 1);
-	for (int i = 0; i < k->shared; i++)
+	for (int i = 0; i < k->shared - (k->serial >= 0); i++)
 		s.units = size_times(k->sizes, s.units, k->extent[i]);
 	s.grain = !kernel_typical(k, kernel_steps(k), &points) || !kernel_typical(k, s.units, &units) || !units ? 1 :
 		  1 + SHARE / (points / units + 1);

@@ -344,7 +344,7 @@ put_axes(const Kernel *k, Buf *b)
 	for (int i = 0; i < k->naxis; i++) {
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
 		size_print(k->extent[i], SIZE_TEXT, false, b);
-		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" :
+		buf_puts(b, i == k->serial ? i < k->shared ? " steps" : " serial" : i >= k->naxis - k->nreduce ? " reduce" :
 			 i < k->shared ? " shared" : "");
 		if (kernel_range(k, i)) {
 			put_edge(k, &kernel_range(k, i)->first, "from", b);
@@ -395,6 +395,7 @@ kernel_print(const Kernel *k, const Schedule *s, Buf *b)
 			if (link == k || kernel_uses(link, i))
 				put_operand(link, &link->operand.at[i], b);
 		put_axes(link, b);
+		buf_puts(b, link->first ? "first\n" : "");
 		for (int i = 0; i < link->stage.n; i++)
 			put_stage(link, i, b);
 	}

@@ -357,7 +357,7 @@ kernels_alike(const Kernel *a, const Kernel *b)
 	if (strcmp(a->name, b->name) || a->naxis != b->naxis || a->serial != b->serial || a->nreduce != b->nreduce ||
 	    a->operand.n != b->operand.n || a->let.n != b->let.n || a->state.n != b->state.n ||
 	    a->store.n != b->store.n || a->stage.n != b->stage.n || a->range.n != b->range.n ||
-	    a->shared != b->shared || !a->next != !b->next)
+	    a->shared != b->shared || !a->next != !b->next || a->first != b->first)
 		return false;
 	for (int i = 0; i < a->operand.n; i++)
 		if (!operands_alike(&a->operand.at[i], &b->operand.at[i]))

@@ -212,7 +212,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 static int
 write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
 {
-	out_open(&w->out, "for (int64_t turn = 0; turn < %s; turn++)", c_number(w, calls[i].repeat));
+	out_open(&w->out, "for (int64_t turn = 0; turn < %s; turn++)",
+		 calls[i].repeat_text ? calls[i].repeat_text : c_number(w, calls[i].repeat));
 	do
 		write_launch(w, n, &calls[i], false);
 	while (++i < ncall && calls[i].repeat);

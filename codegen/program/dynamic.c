@@ -248,6 +248,10 @@ settle(Dynamic *d, int i, Sampled *s)
 			call->name = first->name;
 			call->n_text = first->n_text;
 			call->n = first->n;
+			if (first->repeat_text) {
+				call->repeat = first->repeat;
+				call->repeat_text = first->repeat_text;
+			}
 			call->grain = first->grain;
 			if (k && first->schedule && first->schedule->micro && first->work.bytes >= 0)
 				set_work(call, first);

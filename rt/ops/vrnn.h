@@ -26,6 +26,14 @@ typedef struct VnStep {
 	int64_t ld_to_h, ld_to_c;
 } VnStep;
 
+/* The steps of a direction. The arguments of its functions are: y (steps, rows, hidden); an LSTM's last c, contiguous;
+ * gates, w and bias for each gate; h, an LSTM's c; the number of the turn. */
+typedef struct VnWalk {
+	int64_t steps, rows, hidden, k;
+	int64_t reverse, bias, packed;           /* whether steps are in reverse; whether there is a bias, or panels */
+	int64_t x_step, ldg, y_step, ldy, ldh, ldc, ws, wk;
+} VnWalk;
+
 #define EXP exp
 #define TANH tanh
 #define T float

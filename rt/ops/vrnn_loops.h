@@ -78,23 +78,53 @@ WALK(N(vn_gru), RNN_GRU)
 WALK(N(vn_tanh), RNN_TANH)
 WALK(N(vn_relu), RNN_RELU)
 
-/* Projects the gates' output to the state: to_h (rows, hidden) is h (rows, k) times the only weight. */
-VC_SHARED void
-N(vn_project)(int64_t begin, int64_t end, const VnStep *s)
+/* Returns the step of a turn. */
+VC_INLINE VnStep
+N(vn_turn)(RnnKind kind, const VnWalk *v, void *const *p)
 {
-	T part[VN_ROWS * VC_NR];
+	const int gates = kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1, c = kind == RNN_LSTM;
+	void *const *x = p + 1 + c, *const *w = x + gates, *const *bias = w + gates;
+	void *const *h = v->bias ? bias + gates : bias;
+	const int64_t turn = *(const int64_t *)h[1 + c], t = v->reverse ? v->steps - 1 - turn : turn;
+	T *const y = (T *)p[0] + t * v->y_step;
+	VnStep s = { .rows = v->rows, .hidden = v->hidden, .k = v->k, .ldg = v->ldg, .to_h = y, .ld_to_h = v->ldy };
 
-	for (int64_t at = begin; at < end; at++)
-		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
-			const int64_t col = at * VC_NR, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
-			const int64_t left = s->hidden - col < VC_NR ? s->hidden - col : VC_NR;
-
-			N(vn_part)(s, 0, at, row, some, part);
-			for (int64_t i = 0; i < some; i++)
-				for (int64_t j = 0; j < left; j++)
-					((T *)s->to_h)[(row + i) * s->ld_to_h + col + j] = part[i * VC_NR + j];
-		}
+	s.gates = (const T *)x[0] + t * v->x_step;
+	s.h = !turn ? h[0] : v->reverse ? y + v->y_step : y - v->y_step;
+	s.ldh = turn ? v->ldy : v->ldh;
+	if (c) {
+		s.c = turn ? p[1] : h[1];
+		s.ldc = turn ? v->hidden : v->ldc;
+		s.to_c = p[1];
+		s.ld_to_c = v->hidden;
+	}
+	if (v->bias)
+		s.bias = bias[0];
+	if (v->packed) {
+		s.panel = w;
+		s.rest = VC_REST(vc_panel, v->hidden);
+	} else {
+		s.w = w[0];
+		s.ws = v->ws;
+		s.wk = v->wk;
+	}
+	return s;
 }
+
+#define TURN(name, step, kind) \
+	VC_INLINE void \
+	name(int64_t begin, int64_t end, const VnWalk *v, void *const *p) \
+	{ \
+		const VnStep s = N(vn_turn)(kind, v, p); \
+\
+		step(begin, end, &s); \
+	}
+
+TURN(N(vn_walk_lstm), N(vn_lstm), RNN_LSTM)
+TURN(N(vn_walk_gru), N(vn_gru), RNN_GRU)
+TURN(N(vn_walk_tanh), N(vn_tanh), RNN_TANH)
+TURN(N(vn_walk_relu), N(vn_relu), RNN_RELU)
+#undef TURN
 
 #undef T
 #undef N

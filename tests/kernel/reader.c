@@ -3,7 +3,7 @@
  *
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
  *               "operands" link { "then" link } schedule "end"            links behind the first one have its operands
- *   link     := { operand } "axes" ( "none" | axis { "," axis } ) stage { stage }
+ *   link     := { operand } "axes" ( "none" | axis { "," axis } ) [ "first" ] stage { stage }
  *   operand  := NAME "number" | NAME "index" place [ bounds ]
  *             | NAME TYPE ( "read" | "constant" | "write" | "update" | "local" ) [ "from i0:" ] place
  *                 [ bounds ]
@@ -13,7 +13,7 @@
  *   part     := factor { "*" factor }, of which one may be an AXIS, a gather or a position
  *   position := "[" place "<" size "]"                                         of an operand's bounds; it has axes only
  *   gather   := "[" ( NAME | "t" N ) "<" size [ ", wraps" | ", clamps" | ", zero" ] "]"
- *   axis     := AXIS ":" size [ "serial" | "shared" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
+ *   axis     := AXIS ":" size [ "serial" | "shared" | "steps" | "reduce" [ "from" edge ] [ "to" edge ] [ "checked" ] ]
  *   edge     := ( "floor" | "ceil" ) "(" place "," size ")" | "t" N            its place has one axis, not reduced
  *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
  *             | "select" size ( "greatest" | "least" ) "(" NAME ")" [ "sorted" | "all" | "stable" ] { store }
@@ -510,7 +510,7 @@ read_axes(KernelReader *kr, const Kernel *last)
 		return;
 	do {
 		beg = next_word(kr);
-		if (k->naxis == KERNEL_AXES || k->serial >= 0 || read_axis(kr, KERNEL_AXES) != k->naxis)
+		if (k->naxis == KERNEL_AXES || k->serial >= shared || read_axis(kr, KERNEL_AXES) != k->naxis)
 			fail_at(kr, beg, "axes are i0, i1 ..., the serial one last");
 		read_expect(&kr->r, ":");
 		k->extent[k->naxis] = read_size(kr);
@@ -519,8 +519,10 @@ read_axes(KernelReader *kr, const Kernel *last)
 		k->naxis++;
 		if (!k->nreduce && read_accept_word(&kr->r, "serial"))
 			k->serial = k->naxis - 1;
-		else if (shared == k->naxis - 1 && read_accept_word(&kr->r, "shared"))
+		else if (shared == k->naxis - 1 && k->serial < 0 && read_accept_word(&kr->r, "shared"))
 			shared++;
+		else if (shared == k->naxis - 1 && k->serial < 0 && read_accept_word(&kr->r, "steps"))
+			k->serial = shared++;
 		else if (read_accept_word(&kr->r, "reduce"))
 			k->nreduce++;
 		else if (k->nreduce)
@@ -535,7 +537,7 @@ read_axes(KernelReader *kr, const Kernel *last)
 				vec_push(k->arena, &k->range, range);
 		}
 	} while (read_accept(&kr->r, ","));
-	if (last ? shared != last->shared || memcmp(k->extent, last->extent, (size_t)shared * sizeof *k->extent) : 0)
+	if (last ? shared != last->shared || k->serial != last->serial || memcmp(k->extent, last->extent, (size_t)shared * sizeof *k->extent) : 0)
 		fail_at(kr, beg, "links share other axes");
 	k->shared = shared;
 }
@@ -762,7 +764,7 @@ read_steps(KernelReader *kr)
 		else
 			read_stage(kr, each);
 	}
-	if (!kernel_has_rows(kr->k) || kr->k->serial >= 0 || !kr->k->store.n)
+	if (!kernel_has_rows(kr->k) || kr->k->serial >= kr->k->shared || !kr->k->store.n)
 		fail_at(kr, beg, "no stages of rows that are reduced");
 }
 
@@ -922,6 +924,7 @@ read_link(KernelReader *kr, const char *beg, const Kernel *last)
 {
 	read_operands(kr, last ? "then" : "operands");
 	read_axes(kr, last);
+	kr->k->first = read_accept_word(&kr->r, "first");
 	check_operands(kr, beg);
 	read_steps(kr);
 	check_computed(kr, beg);
@@ -936,8 +939,8 @@ read_links(KernelReader *kr)
 	for (const char *beg = next_word(kr); !strncmp(beg, "then", 4); beg = next_word(kr)) {
 		Kernel *last = kr->k;
 
-		if (!first->shared || kernel_has_gathers(last) || !kernel_has_rows(last))
-			fail_at(kr, beg, "links share axes, reduce others and have no gathers");
+		if (!first->shared || kernel_has_gathers(last))
+			fail_at(kr, beg, "links share axes and have no gathers");
 		kr->k = kernel_then(last);
 		read_link(kr, beg, last);
 	}
