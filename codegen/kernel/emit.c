@@ -289,7 +289,8 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 	*call = (KernelCall){ .kernel = l->kernel, .apart = l->apart };
 	for (int i = 0; i < l->value.n; i++)
 		vec_push(p->cx->arena, &call->args,
-			 ((KernelArg){ .value = l->value.at[i], .text = l->text && !l->value.at[i] ? l->text[i] : NULL }));
+			 ((KernelArg){ .value = l->value.at[i],
+				       .text = l->text && !l->value.at[i] ? l->text[i] : NULL }));
 	if (e && !p->dynamic && !emit_scheduled(e, l->kernel, call))
 		BUG("no microkernel reads the weights of %s", l->kernel->comment);
 }

@@ -426,7 +426,8 @@ add_launch(Row *r, Launch *l)
 	c->repeat = d->steps;
 	c->scratch = l->bytes;
 	c->work.flops = 2.0 * (double)(d->steps * d->rows) * (double)(gates * d->hidden * k);
-	c->work.bytes = (double)d->steps * (double)(gates * d->hidden * k + d->rows * ((gates + 1) * d->hidden + k)) * 4;
+	c->work.bytes = 4.0 * (double)d->steps *
+			(double)(gates * d->hidden * k + d->rows * ((gates + 1) * d->hidden + k));
 	for (int i = 0; i < l->narg; i++)
 		vec_push(a, &c->args, l->arg[i]);
 }
@@ -440,9 +441,9 @@ emit_bytes(Row *r, const Walk *d)
 	const char *hidden = body_number(b, "columns", d->hidden);
 	const char *y = pass_arg(r, &l, r->n->out[0]), *h = pass_arg(r, &l, row_arg(r, "h"));
 
-	out_line(&l.fields, ".rows = %s, .gates = (const float *)%s + t * %s, .ldg = %s,", body_number(b, "rows", d->rows),
-		 pass_arg(r, &l, row_arg(r, "gates")), body_number(b, "x_step", d->x->strides[0]),
-		 body_number(b, "ldg", d->x->strides[1]));
+	out_line(&l.fields, ".rows = %s, .gates = (const float *)%s + t * %s, .ldg = %s,",
+		 body_number(b, "rows", d->rows), pass_arg(r, &l, row_arg(r, "gates")),
+		 body_number(b, "x_step", d->x->strides[0]), body_number(b, "ldg", d->x->strides[1]));
 	out_line(&l.fields, ".h = turn ? (const float *)%s + (t %c 1) * %s : %s, .ldh = turn ? %s : %s,", y,
 		 d->reverse ? '+' : '-', next, h, ldy, body_number(b, "ldh", d->h->strides[0]));
 	if (d->cell->c >= 0) {

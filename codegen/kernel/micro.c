@@ -1237,6 +1237,7 @@ put_range(Match *m)
 #define ROW_OF(x) m->recurrence.step->operand.at[m->recurrence.x].stride[0]
 #define REVERSE m->recurrence.step->operand.at[0].bound.n
 #define TURNS(n) m->turns = n;
+#define PANELS_PASSED (m->kernel->operand.at[m->recurrence.w].constant != NULL)
 #define LOAD(link_, x, a, b) \
 	put_cuda_load(m->printer, link(m, link_), m->operand[x], link_axis(link(m, link_), LINK_##a), \
 		      link_axis(link(m, link_), LINK_##b));

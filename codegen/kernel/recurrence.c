@@ -18,10 +18,12 @@ const Cell *
 cell_find(const char *name)
 {
 	static const Cell cells[] = {
-		{ "lstm", 4, 13, 12, 10, { ADD(X(0), S(0)), SIGMOID(L(0)), ADD(X(1), S(1)), SIGMOID(L(2)), ADD(X(2), S(2)),
-			TANH(L(4)), ADD(X(3), S(3)), SIGMOID(L(6)), MUL(L(3), CELL_C), MUL(L(1), L(5)), ADD(L(8), L(9)),
+		{ "lstm", 4, 13, 12, 10, {
+			ADD(X(0), S(0)), SIGMOID(L(0)), ADD(X(1), S(1)), SIGMOID(L(2)), ADD(X(2), S(2)), TANH(L(4)),
+			ADD(X(3), S(3)), SIGMOID(L(6)), MUL(L(3), CELL_C), MUL(L(1), L(5)), ADD(L(8), L(9)),
 			TANH(L(10)), MUL(L(7), L(11)) } },
-		{ "gru", 3, 10, 9, -1, { ADD(X(0), S(0)), SIGMOID(L(0)), ADD(X(1), S(1)), SIGMOID(L(2)), MUL(L(1), S(2)),
+		{ "gru", 3, 10, 9, -1, {
+			ADD(X(0), S(0)), SIGMOID(L(0)), ADD(X(1), S(1)), SIGMOID(L(2)), MUL(L(1), S(2)),
 			ADD(X(2), L(4)), TANH(L(5)), SUB(CELL_H, L(6)), MUL(L(7), L(3)), ADD(L(8), L(6)) } },
 		{ "tanh", 1, 2, 1, -1, { ADD(X(0), S(0)), TANH(L(0)) } },
 		{ "relu", 1, 2, 1, -1, { ADD(X(0), S(0)), { ROW_relu, L(0), -1 } } },
@@ -123,7 +125,8 @@ is_cell(const Kernel *k, const Recurrence *r)
 		return false;
 	for (int i = 0; i < cell->nlet; i++) {
 		const CellLet *l = &cell->let[i];
-		const Ref a = recurrence_ref(r, l->a), b = l->b < 0 ? (Ref){ .kind = REF_NONE } : recurrence_ref(r, l->b);
+		const Ref none = { .kind = REF_NONE };
+		const Ref a = recurrence_ref(r, l->a), b = l->b < 0 ? none : recurrence_ref(r, l->b);
 
 		if (!is_let(k, i, l->row, a.kind, a.at, b.kind, b.at))
 			return false;

@@ -344,8 +344,8 @@ put_axes(const Kernel *k, Buf *b)
 	for (int i = 0; i < k->naxis; i++) {
 		buf_printf(b, "%s i%d: ", i ? "," : "", i);
 		size_print(k->extent[i], SIZE_TEXT, false, b);
-		buf_puts(b, i == k->serial ? i < k->shared ? " steps" : " serial" : i >= k->naxis - k->nreduce ? " reduce" :
-			 i < k->shared ? " shared" : "");
+		buf_puts(b, i == k->serial ? i < k->shared ? " steps" : " serial" :
+			 i >= k->naxis - k->nreduce ? " reduce" : i < k->shared ? " shared" : "");
 		if (kernel_range(k, i)) {
 			put_edge(k, &kernel_range(k, i)->first, "from", b);
 			put_edge(k, &kernel_range(k, i)->end, "to", b);

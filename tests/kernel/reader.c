@@ -537,7 +537,8 @@ read_axes(KernelReader *kr, const Kernel *last)
 				vec_push(k->arena, &k->range, range);
 		}
 	} while (read_accept(&kr->r, ","));
-	if (last ? shared != last->shared || k->serial != last->serial || memcmp(k->extent, last->extent, (size_t)shared * sizeof *k->extent) : 0)
+	if (last && (shared != last->shared || k->serial != last->serial ||
+		     memcmp(k->extent, last->extent, (size_t)shared * sizeof *k->extent)))
 		fail_at(kr, beg, "links share other axes");
 	k->shared = shared;
 }
