@@ -15,15 +15,8 @@ body_begin(Plan *p)
 const char *
 body_number(Body *b, const char *name, int64_t value)
 {
-	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, rt_int(value) }));
+	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, value }));
 	return plan_number(b->p, value);
-}
-
-const char *
-body_real(Body *b, const char *name, double value)
-{
-	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, rt_double(value) }));
-	return plan_real(b->p, value);
 }
 
 void

@@ -350,11 +350,7 @@ put_params(const Printed *made, Buf *b)
 	for (int i = 0; i < made->param.n; i++) {
 		const Param *x = &made->param.at[i];
 
-		buf_printf(b, "%s%s ", !i ? "numbers " : i % 12 ? ", " : ",\n  ", x->name);
-		if (x->value.tag == RT_INT)
-			buf_printf(b, "%lld", (long long)x->value.u.i);
-		else
-			buf_printf(b, "%.9g", x->value.u.f);
+		buf_printf(b, "%s%s %lld", !i ? "numbers " : i % 12 ? ", " : ",\n  ", x->name, (long long)x->value);
 	}
 	buf_puts(b, made->param.n ? "\n" : "");
 }

@@ -350,7 +350,7 @@ typedef struct Counts {
 	const char *form, *what; /* description of the schedule or form, and of the sizes; null if unknown */
 	double      flops, bytes;
 } Counts;
-typedef struct Param { const char *name; IValue value; } Param;      /* A number in a printed kernel, int or float. */
+typedef struct Param { const char *name; int64_t value; } Param;     /* A number in a printed kernel. */
 typedef struct Printed {         /* A kernel that its form printed at once, without loops from a Kernel. */
 	/* name prefix, comment and lines of the function's body, behind the numbers that sizes decide */
 	const char *prefix, *comment, *lines;
@@ -402,7 +402,6 @@ typedef struct Member { const char *name; int64_t value; } Member;
 Body  body_begin(Plan *);
 /* Adds a parameter and returns its C. The name is for readers. */
 const char *body_number(Body *, const char *name, int64_t);
-const char *body_real(Body *, const char *name, double);
 /* Declares a struct such as "static const VpPool v" with these members. more: initializers that sizes do not decide. It
  * is static only if the sizes are constant. */
 void  body_struct(Body *, const char *declared, const Member *, int n, const char *more);

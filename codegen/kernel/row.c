@@ -1,5 +1,5 @@
 /*
- * Shared code of operators' forms: arguments of a node, loop nests, launches.
+ * Shared code of operators' forms: arguments of a node, launches.
  */
 #include "lower.h"
 #include "row.h"
@@ -98,101 +98,6 @@ row_double(const Row *r, const char *name, double *out)
 		return false;
 	*out = k->v.tag == RT_DOUBLE ? k->v.u.f : (double)k->v.u.i;
 	return true;
-}
-
-/* ---- nests ------------------------------------------------------------------------------------------------------- */
-
-void
-nest_drop(RowNest *nest, int at)
-{
-	RT_ASSERT(at >= 0 && at < nest->ndim);
-	nest->ndim--;
-	for (int i = at; i < nest->ndim; i++) {
-		nest->dims[i] = nest->dims[i + 1];
-		for (int k = 0; k < nest->n; k++)
-			nest->stride[k][i] = nest->stride[k][i + 1];
-	}
-}
-
-static void
-swap_ints(int64_t *a, int64_t *b)
-{
-	const int64_t t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static bool
-merges(const RowNest *nest, int outer)
-{
-	for (int k = 0; k < nest->n; k++)
-		if (nest->stride[k][outer] != nest->stride[k][outer + 1] * nest->dims[outer + 1])
-			return false;
-	return true;
-}
-
-void
-nest_simplify(RowNest *nest, int by)
-{
-	RT_ASSERT(by >= 0 && by < nest->n && nest->n <= ROW_OPERANDS);
-	for (int i = nest->ndim - 1; i >= 0; i--)
-		if (nest->dims[i] == 1)
-			nest_drop(nest, i);
-	for (int i = 1; i < nest->ndim; i++)
-		for (int k = i; k > 0 && nest->stride[by][k - 1] < nest->stride[by][k]; k--) {
-			swap_ints(&nest->dims[k - 1], &nest->dims[k]);
-			for (int j = 0; j < nest->n; j++)
-				swap_ints(&nest->stride[j][k - 1], &nest->stride[j][k]);
-		}
-	for (int i = nest->ndim - 2; i >= 0; i--)
-		if (merges(nest, i)) {
-			nest->dims[i + 1] *= nest->dims[i];
-			nest_drop(nest, i);
-		}
-}
-
-int64_t
-nest_count(const RowNest *nest)
-{
-	int64_t n = 1;
-
-	for (int i = 0; i < nest->ndim; i++)
-		n *= nest->dims[i];
-	return n;
-}
-
-void
-nest_open(Body *b, const RowNest *nest)
-{
-	out_open(&b->out, "for (int64_t row = begin; row < end; row++)");
-	if (nest->ndim > 1)
-		out_line(&b->out, "int64_t rest = row;");
-	for (int i = nest->ndim - 1; i > 0; i--) {
-		const char *n = body_number(b, arena_printf(b->p->cx->arena, "i%d", i), nest->dims[i]);
-
-		out_line(&b->out, "const int64_t i%d = rest %% %s; rest /= %s;", i, n, n);
-	}
-	if (nest->ndim > 0)
-		out_line(&b->out, "const int64_t i0 = %s;", nest->ndim > 1 ? "rest" : "row");
-}
-
-const char *
-nest_at(Body *body, const RowNest *nest, int operand)
-{
-	Arena *a = body->p->cx->arena;
-	Buf b = { 0 };
-
-	RT_ASSERT(operand >= 0 && operand < nest->n);
-	for (int i = 0; i < nest->ndim; i++) {
-		const int64_t stride = nest->stride[operand][i];
-
-		if (stride)
-			buf_printf(&b, "%s%s%si%d", b.n ? " + " : "", stride == 1 ? "" :
-				   body_number(body, arena_printf(a, "stride%d.i%d", operand, i), stride),
-				   stride == 1 ? "" : " * ", i);
-	}
-	return b.n ? arena_text(a, &b) : "0";
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */

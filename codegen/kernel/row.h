@@ -1,20 +1,12 @@
 /* codegen/kernel/row.h - shared code of operators' forms, and the forms; families.c maps operators to them
  *
- *   row.c         arguments of a node, loop nests, launches
+ *   row.c         arguments of a node, launches
  */
 #ifndef CODEGEN_ROW_H
 #define CODEGEN_ROW_H
 
 #include "kernel.h"
 #include "../../rt/ops/vscratch.h"
-
-enum { ROW_OPERANDS = 6 };
-
-typedef struct RowNest {         /* A loop nest, outermost loop first. */
-	int     ndim, n;         /* number of loops; number of operands */
-	int64_t dims[RT_MAX_RANK];
-	int64_t stride[ROW_OPERANDS][RT_MAX_RANK];
-} RowNest;
 
 typedef struct Row {
 	Emit *e;                 /* the program that is written; null to only ask whether there is a form */
@@ -38,14 +30,6 @@ bool row_ints(const Row *, const char *name, int64_t *out, int n);
 bool row_list(const Row *, const char *name, int64_t *out, int *n); /* reads a list of at most RT_MAX_RANK known ints */
 bool row_int(const Row *, const char *name, int64_t *out);
 bool row_double(const Row *, const char *name, double *out);
-
-void nest_drop(RowNest *, int at);                              /* removes loop `at` */
-void nest_simplify(RowNest *, int by); /* orders loops by the strides of operand `by`, drops loops of 1, merges loops */
-int64_t nest_count(const RowNest *);
-/* nest_open opens a loop over rows, for (row = begin; ...), and declares the nest's indices. nest_at returns an
- * operand's offset there: "i0 * 7 + i1". */
-void nest_open(Body *, const RowNest *);
-const char *nest_at(Body *, const RowNest *, int operand);
 
 const char *row_type(int dtype); /* C type of an element; null if there are no kernels for the dtype */
 int64_t row_grain(int64_t elements_of_a_row);
