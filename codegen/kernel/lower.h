@@ -106,9 +106,6 @@ void contract_pass(Plan *, const Lowered *after, ValueVec *to);
  * microkernel and has none. */
 struct Row;
 bool contract_launch(struct Row *, Contract *, const Value *const *value, int rows);
-/* Makes it the call's kernel, whose units the microkernel `micro` computes. after: on the GPU, the node's epilogue. Its
- * operands are passed behind the existing ones. */
-void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
 /* ---- lower_rows.c: shared code of reductions ------------------------------------------------------------------- */
 

@@ -225,16 +225,6 @@ is_passed(Access access)
 	return access == ACCESS_READ || access == ACCESS_NUMBER;
 }
 
-/* Passes the node's epilogue: its result and its inputs become arguments of the call. */
-static void
-pass_epilogue(KernelCall *call, const Contract *c, const Node *group, const Lowered *after)
-{
-	call->args.at[CONTRACT_Y].value = group->out[0];
-	for (int i = 0; i < after->value.n; i++)
-		if (is_passed(after->kernel->operand.at[i].access))
-			vec_push(c->plan->cx->arena, &call->args, ((KernelArg){ .value = after->value.at[i] }));
-}
-
 void
 contract_pass(Plan *p, const Lowered *after, ValueVec *to)
 {
@@ -260,23 +250,4 @@ contract_launch(Row *r, Contract *c, const Value *const *value, int rows)
 	if (c->blocked && !c->plan->gpu && !plan_worth(c->plan, c->n, kernel_has_micro(k)))
 		return false;
 	return row_kernel(r, k, all.at, all.n);
-}
-
-void
-contract_call(KernelCall *call, Contract *c, const Lowered *after, int rows, const char *micro)
-{
-	const Node *group = c->plan->gpu ? c->plan->epilogue[c->n->id] : NULL;
-	Schedule *s = new(c->plan->cx->arena, Schedule, 1);
-	Lowered own;
-
-	if (group) {
-		if (!lower_epilogue(c->plan, group, c->n->out[0], true, &own))
-			return;                          /* the CPU's kernel has its own epilogue */
-		pass_epilogue(call, c, group, after = &own);
-	}
-	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->kernel->sizes, call->n), .grain = call->grain,
-			 .micro = micro };
-	call->kernel = contract_end(c, after, rows);
-	kernel_simplify(c->kernel, 0);
-	call->schedule = s;
 }
