@@ -4,8 +4,6 @@
  */
 #include "kernel.h"
 
-#include <string.h>
-
 Body
 body_begin(Plan *p)
 {
@@ -17,30 +15,6 @@ body_number(Body *b, const char *name, int64_t value)
 {
 	vec_push(b->p->cx->arena, &b->made.param, ((Param){ name, value }));
 	return plan_number(b->p, value);
-}
-
-void
-body_struct(Body *b, const char *declared, const Member *member, int n, const char *more)
-{
-	enum { LINE = 100 };
-	const bool varies = b->p->dynamic && !strncmp(declared, "static ", 7);
-	Buf line = { 0 };
-
-	out_line(&b->out, "%s = {", declared + (varies ? 7 : 0));
-	for (int i = 0; i < n; i++) {
-		const char *number = body_number(b, member[i].name, member[i].value);
-
-		if (line.n > LINE) {
-			out_line(&b->out, "\t%s", line.at);
-			line.n = 0;
-		}
-		buf_printf(&line, "%s.%s = %s,", line.n ? " " : "", member[i].name, number);
-	}
-	if (*more)
-		buf_printf(&line, "%s%s", line.n ? " " : "", more);
-	out_line(&b->out, "\t%s", line.at);
-	out_line(&b->out, "};");
-	buf_free(&line);
 }
 
 const char *

@@ -350,7 +350,7 @@ typedef struct Counts {
 	const char *form, *what; /* description of the schedule or form, and of the sizes; null if unknown */
 	double      flops, bytes;
 } Counts;
-typedef struct Param { const char *name; int64_t value; } Param;     /* A number in a printed kernel. */
+typedef struct Param { const char *name; int64_t value; } Param;     /* A name and a number, as in a printed kernel. */
 typedef struct Printed {         /* A kernel that its form printed at once, without loops from a Kernel. */
 	/* name prefix, comment and lines of the function's body, behind the numbers that sizes decide */
 	const char *prefix, *comment, *lines;
@@ -398,13 +398,9 @@ typedef struct Body {
 	Out     out; /* lines of the kernel; numbers that sizes may decide are parameters, and no array length is one */
 	Printed made;
 } Body;
-typedef struct Member { const char *name; int64_t value; } Member;
 Body  body_begin(Plan *);
 /* Adds a parameter and returns its C. The name is for readers. */
 const char *body_number(Body *, const char *name, int64_t);
-/* Declares a struct such as "static const VpPool v" with these members. more: initializers that sizes do not decide. It
- * is static only if the sizes are constant. */
-void  body_struct(Body *, const char *declared, const Member *, int n, const char *more);
 /* Returns the function's body in braces: declarations of numbers that sizes decide, and the lines. */
 const char *body_function(Arena *, const char *locals, const char *lines);
 /* Ends the body, in which all braces are closed, and emits it for the call. On a sample of a dynamic specialization,

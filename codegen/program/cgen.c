@@ -142,7 +142,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 static void
 put_packing(Emit *e, const RtPacking *p)
 {
-	const Member member[] = {
+	const Param member[] = {
 		{ "at", p->at }, { "to", p->to }, { "n", p->n }, { "k", p->k }, { "taps", p->taps }, { "kw", p->kw },
 		{ "width", p->width }, { "last", p->last }, { "sn", p->sn }, { "sk", p->sk }, { "sr", p->sr },
 		{ "ss", p->ss }, { "kh", p->kh }, { "sd", p->sd }, { "quad", p->quad }, { "group", p->group },
