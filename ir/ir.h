@@ -258,6 +258,9 @@ typedef enum SizesRule {
 	SIZES_WRITTEN,             /* The first tensor, to which the others broadcast. */
 	SIZES_SELF,                /* The first tensor, which is written by indices. */
 	SIZES_SCATTERED, SIZES_SCATTERED_SELF,     /* scatter: a new tensor of the first one's sizes, or it itself. */
+	SIZES_PUT,                 /* index_put: a new tensor of the first one's sizes, or it itself. */
+	/* Fourier transforms: the sizes as given; n / 2 + 1, or 2 * (n - 1), in the last dim. */
+	SIZES_TRANSFORM, SIZES_TRANSFORM_HALF, SIZES_TRANSFORM_BACK,
 	SIZES_FIXED,               /* A number that does not depend on sizes. */
 	/* Views. */
 	SIZES_ALIAS, SIZES_VIEW_AS, SIZES_FLATTEN, SIZES_UNFLATTEN, SIZES_PERMUTE, SIZES_TRANSPOSE, SIZES_UNSQUEEZE,
@@ -267,13 +270,13 @@ typedef enum SizesRule {
 	SIZES_LINEAR, SIZES_MATMUL, SIZES_ADDMM, SIZES_ATTENTION, SIZES_WALK,
 	SIZES_REDUCE,              /* New tensors without the dims `dim`, or with 1 there if keepdim. */
 	SIZES_LOOKUP, SIZES_BAG, SIZES_SELECTED, SIZES_LIKE_INDEX, SIZES_INDEX, SIZES_TOP,
-	SIZES_FILL, SIZES_RANGE, SIZES_STEPS,
+	SIZES_FILL, SIZES_RANGE, SIZES_STEPS, SIZES_EYE,
 	SIZES_SCALAR,              /* A new tensor without dims. */
 	/* Ints and lists. */
 	SIZES_TRIPS, SIZES_TO_TENSOR, SIZES_TO_INT, SIZES_SIZE, SIZES_SHAPE, SIZES_STRIDES, SIZES_NUMEL, SIZES_STRIDED,
 	SIZES_PLUS, SIZES_MINUS, SIZES_TIMES, SIZES_FLOORDIV, SIZES_REMAINDER, SIZES_NEGATIVE, SIZES_LEAST, SIZES_MOST,
 	SIZES_EQUAL, SIZES_DIFFERENT, SIZES_LESS, SIZES_LESS_EQUAL, SIZES_GREATER, SIZES_GREATER_EQUAL,
-	SIZES_APPEND, SIZES_ITEM, SIZES_SET_ITEM, SIZES_PART, SIZES_JOIN, SIZES_COPY_LIST,
+	SIZES_APPEND, SIZES_EXTEND, SIZES_ITEM, SIZES_SET_ITEM, SIZES_PART, SIZES_JOIN, SIZES_COPY_LIST,
 	NSIZES
 } SizesRule;
 /* Properties that all overloads of an operator share: TRAIT in rt/ops/ops.h. */

@@ -94,9 +94,9 @@ typedef void SizesRuleFn(Call *);
 SizesRuleFn prove_alias, prove_view_as, prove_flatten, prove_unflatten, prove_permute, prove_transpose, prove_unsqueeze,
 	    prove_squeeze, prove_slice, prove_narrow, prove_select, prove_expand, prove_chunk, prove_split,
 	    prove_unbind, prove_unfold;
-SizesRuleFn prove_fill, prove_range, prove_steps, prove_scalar, prove_trips, prove_strided, prove_size, prove_shape,
-	    prove_strides, prove_numel, prove_fixed, prove_to_tensor, prove_to_int, prove_negative, prove_computed,
-	    prove_listed, prove_compared, prove_append, prove_copy_list,
+SizesRuleFn prove_fill, prove_range, prove_steps, prove_eye, prove_scalar, prove_trips, prove_strided, prove_size,
+	    prove_shape, prove_strides, prove_numel, prove_fixed, prove_to_tensor, prove_to_int, prove_negative,
+	    prove_computed, prove_listed, prove_compared, prove_append, prove_extend, prove_copy_list,
 	    prove_item, prove_set_item, prove_part, prove_broadcast;
 void  prove_node(Call *);                                    /* evaluates the node by its row's rule, if it has one */
 

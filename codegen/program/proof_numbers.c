@@ -49,7 +49,7 @@ prove_range(Call *c)
 		call_results(c, &n, 1);
 }
 
-/* linspace */
+/* linspace and logspace */
 void
 prove_steps(Call *c)
 {
@@ -57,6 +57,16 @@ prove_steps(Call *c)
 
 	if (n && must_be_at_least(c->prover, n, 1))
 		call_results(c, &n, 1);
+}
+
+void
+prove_eye(Call *c)
+{
+	const Size *rows = arg_number(c, "n", NULL);
+	const Size *dim[] = { rows, arg_number(c, "m", rows) };
+
+	if (dim[0] && dim[1] && must_be_at_least(c->prover, dim[0], 1) && must_be_at_least(c->prover, dim[1], 1))
+		call_results(c, dim, 2);
 }
 
 void
@@ -358,6 +368,20 @@ prove_append(Call *c)
 	if (!list)
 		return;
 	extend(c, list, &part, 1);
+	for (int i = 0; i < c->node->nout; i++)
+		c->out[i] = list;
+}
+
+/* A list that gets all parts of another one, which may be itself. */
+void
+prove_extend(Call *c)
+{
+	Sized *list = list_in(c, 0);
+	const Sized *more = list_in(c, 1);
+
+	if (!list || !more)
+		return;
+	extend(c, list, more->part, more->n);
 	for (int i = 0; i < c->node->nout; i++)
 		c->out[i] = list;
 }

@@ -676,24 +676,105 @@ broadcast_indices(Call *c, const Sized *list, int *first, int *last, const Size 
 	return *first >= 0;
 }
 
-/* index: adjacent dims are replaced by those of the index tensors.  A mask has no known sizes. */
-static void
-prove_index(Call *c)
+/* Adjacent dims of t are replaced by those of the index tensors.  A mask has no known sizes.  Returns the number of
+ * dims, or -1. */
+static int
+indexed_dims(Call *c, const Sized *t, const Size **dim)
 {
-	const Sized *t = arg_tensor(c, "self"), *list = arg_of(c, "indices");
-	const Size *dim[RT_MAX_RANK], *index[RT_MAX_RANK];
+	const Sized *list = arg_of(c, "indices");
+	const Size *index[RT_MAX_RANK];
 	int first, last = 0, count = 0, n = 0;
 
 	if (!t || list->kind != SIZED_PARTS || list->n > t->n ||
 	    !broadcast_indices(c, list, &first, &last, index, &count) || t->n + count > RT_MAX_RANK)
-		return;
+		return -1;
 	for (int i = 0; i < first; i++)
 		dim[n++] = t->dim[i];
 	for (int i = 0; i < count; i++)
 		dim[n++] = index[i];
 	for (int i = last + 1; i < t->n; i++)
 		dim[n++] = t->dim[i];
-	call_results(c, dim, n);
+	return n;
+}
+
+static void
+prove_index(Call *c)
+{
+	const Size *dim[RT_MAX_RANK];
+	const int n = indexed_dims(c, arg_tensor(c, "self"), dim);
+
+	if (n >= 0)
+		call_results(c, dim, n);
+}
+
+/* index_put: the values broadcast to the elements that index would return. */
+static void
+prove_put(Call *c)
+{
+	Sized *t = arg_tensor(c, "self");
+	const Sized *y = arg_tensor(c, "values");
+	const Size *dim[RT_MAX_RANK];
+	const int n = indexed_dims(c, t, dim);
+
+	if (!y || y->n > n)
+		return;
+	for (int i = 0; i < y->n; i++)
+		if (!size_is(y->dim[i], 1) && !must_equal(c->prover, y->dim[i], dim[n - y->n + i]))
+			return;
+	if (node_writes_input(c->node, 0))
+		c->out[0] = t;
+	else
+		call_results(c, t->dim, t->n);
+}
+
+/* ---- Fourier transforms ------------------------------------------------------------------------------------------ */
+
+/* Lists the transformed dims: those of `dim`, else the last ones. Returns their number, or -1. */
+static int
+transformed_dims(Call *c, const Sized *t, const Sized *sizes, int *axis)
+{
+	const Sized *v = arg_of(c, "dim");
+	const int n = v->kind == SIZED_PARTS ? v->n : v->kind == SIZED_NUMBER ? 1 :
+		      sizes->kind == SIZED_PARTS ? sizes->n : t->n;
+
+	for (int i = 0; i < n && n <= t->n; i++) {
+		const Sized *part = v->kind == SIZED_PARTS ? v->part[i] : v;
+		int64_t at = t->n - n + i;
+
+		if ((part->kind == SIZED_NUMBER && !size_const(part->number, &at)) || !wrap_axis(at, t->n, &axis[i]))
+			return -1;
+	}
+	return n <= t->n ? n : -1;
+}
+
+static void
+prove_transform(Call *c)
+{
+	const Sized *t = arg_tensor(c, "self"), *sizes = arg_of(c, node_arg(c->node, "n") ? "n" : "s");
+	const SizesRule rule = c->node->op->sizes;
+	SizeTable *z = c->prover->sizes;
+	const Size *dim[RT_MAX_RANK], *one = call_number(c, 1), *two = call_number(c, 2);
+	int axis[RT_MAX_RANK];
+	const int n = t ? transformed_dims(c, t, sizes, axis) : -1;
+
+	if (n < 1 || (sizes->kind == SIZED_PARTS && sizes->n != n))
+		return;
+	for (int i = 0; i < t->n; i++)
+		dim[i] = t->dim[i];
+	for (int i = 0; i < n; i++) {
+		const Sized *given = sizes->kind == SIZED_PARTS ? sizes->part[i] : sizes;
+		const bool known = given->kind == SIZED_NUMBER;
+		const Size *own = dim[axis[i]];
+
+		if (i == n - 1 && rule == SIZES_TRANSFORM_BACK)
+			own = times(c, two, less_by(c, own, one));
+		own = known ? given->number : own;
+		if ((!known && sizes->kind != SIZED_VALUE) || !must_be_at_least(c->prover, own, 1))
+			return;
+		dim[axis[i]] = i == n - 1 && rule == SIZES_TRANSFORM_HALF ?
+			       size_plus(z, size_floor(z, own, two), one) : own;
+	}
+	call_results(c, dim, t->n);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -714,6 +795,8 @@ static SizesRuleFn *const rules[NSIZES] = {
 	[SIZES_LIKE_INDEX] = prove_like_index, [SIZES_INDEX] = prove_index, [SIZES_TOP] = prove_top,
 	[SIZES_SCATTERED] = prove_scattered, [SIZES_SCATTERED_SELF] = prove_scattered, [SIZES_SELF] = prove_self,
 	[SIZES_BAG] = prove_bag, [SIZES_STEPS] = prove_steps, [SIZES_SCALAR] = prove_scalar,
+	[SIZES_PUT] = prove_put, [SIZES_TRANSFORM] = prove_transform, [SIZES_TRANSFORM_HALF] = prove_transform,
+	[SIZES_TRANSFORM_BACK] = prove_transform, [SIZES_EYE] = prove_eye,
 	[SIZES_TRIPS] = prove_trips,
 	[SIZES_WRITTEN] = prove_written, [SIZES_UNFOLD] = prove_unfold, [SIZES_TO_TENSOR] = prove_to_tensor,
 	[SIZES_TO_INT] = prove_to_int, [SIZES_FILL] = prove_fill, [SIZES_RANGE] = prove_range,
@@ -724,7 +807,8 @@ static SizesRuleFn *const rules[NSIZES] = {
 	[SIZES_LEAST] = prove_listed, [SIZES_MOST] = prove_listed, [SIZES_EQUAL] = prove_compared,
 	[SIZES_DIFFERENT] = prove_compared, [SIZES_LESS] = prove_computed, [SIZES_LESS_EQUAL] = prove_computed,
 	[SIZES_GREATER] = prove_computed, [SIZES_GREATER_EQUAL] = prove_computed,
-	[SIZES_APPEND] = prove_append, [SIZES_ITEM] = prove_item, [SIZES_SET_ITEM] = prove_set_item,
+	[SIZES_APPEND] = prove_append, [SIZES_EXTEND] = prove_extend, [SIZES_ITEM] = prove_item,
+	[SIZES_SET_ITEM] = prove_set_item,
 	[SIZES_PART] = prove_part, [SIZES_JOIN] = prove_copy_list, [SIZES_COPY_LIST] = prove_copy_list,
 };
 

@@ -556,7 +556,19 @@ class Symbols(Test):
                    "    for i in range(1, x.size(0)):\n        y = y + torch.sin(y)\n    return y.reshape([x.size(0) * n])"),
         "places": ("x={}x{} i={}", (9, 5, 7), "j = torch.remainder(torch.abs(i * 9).to(torch.long), x.size(0))\n    w = torch.sin(torch.arange(40)).reshape([10, 4])\n"
                    "    e = torch.embedding(w, torch.remainder(j, 10))\n    return torch.index_select(x, 0, j).sum(1, True) + e + x[j].mean() + torch.topk(x, 2, 1)[0].sum()"),
+        "put": ("x={}x{} i={}", (9, 5, 7), "j = torch.remainder(torch.abs(i * 9).to(torch.long), x.size(0))\n    y = torch.sin(x[j])\n"
+                "    z = torch.relu(x)\n    z.index_put_([j], y, True)\n    return torch.index_put(x, [j], y) + z + torch.sort(x, stable=True, dim=0)[0]"),
+        "transforms": ("x={}x{}", (6, 10), "a = torch.fft_rfft(x)\n    b = torch.fft_irfft2(torch.fft_rfft2(x), [x.size(0), x.size(1)])\n    l = [x]\n    l += [b, torch.fft_irfft(a, x.size(1))]\n"
+                       "    return torch.cat(l) + torch.abs(a).sum() + torch.abs(torch.fft_fft(x, None, 0)).sum() + torch.eye(x.size(0), x.size(1)).sum()"),
     }
+
+    def corner(self, sizes):
+        """At sizes of 0 and 1 the program answers as the interpreter, or both raise."""
+        code, out, err = call([KILN, "run", "m.py", "-O0", "-i", self.sized(sizes), "-o", "right.npz"], self.dir)
+        if code == 0:
+            self.same(sizes, "")
+        else:
+            self.assertEqual(call(["./program", "-i", self.sized(sizes), "-o", "o.npz"], self.dir)[0], code, err.decode())
 
     def test_proved(self):
         """Programs run no operator for the sizes of these functions; at odd, small and large sizes they answer as the interpreter."""
@@ -569,6 +581,8 @@ class Symbols(Test):
                 self.assertRegex(about, r"; [1-9]\d* sizes proved, 0 checked")
                 for ran, most in ("", 4), ("", 9), ("dynamic", 40), ("dynamic", 60):
                     self.same(sizes.format(*[random.randint(most // 2, most) for _ in profiled]), ran)
+                for few in [[0] * len(profiled), [1] * len(profiled)] + [[random.choice((0, 1, n)) for n in profiled] for _ in range(2)]:
+                    self.corner(sizes.format(*few))
 
     # Sizes in tensors, as in traces: the computation, and the sizes other than (2, 3, 9, 5) that have dynamic code
     AS_TENSORS = {
