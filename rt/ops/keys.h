@@ -10,12 +10,12 @@ int64_t *keys_of(RtCx *, const char *name, RtTensor *t);
 int64_t  key_of_double(double);
 
 /* select.c: sorts stably. order[i] becomes the position of the i-th smallest key. work has room for n positions. */
-void sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
+void rt_sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
 
 /* Sorts as PyTorch does without `stable`. Equal keys get the same order as there. work has room for n positions. */
-void sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work);
+void rt_sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work);
 /* Sets at[0 .. k) to the positions of the k smallest keys, ascending if `sorted`. Equal keys are in the order of
  * PyTorch's topk. `at` has room for n. */
-void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
+void rt_select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
 
 #endif

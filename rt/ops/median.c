@@ -43,7 +43,7 @@ sort_values(const Pick *p, Ranked *v, int64_t n)
 	for (int64_t i = 0; ok && i < n; i++)
 		key[i] = p->floating ? key_of_double(v[i].f) : v[i].i;
 	if (ok) {
-		sort_unstably(key, n, key + n, key + 2 * n);
+		rt_sort_unstably(key, n, key + n, key + 2 * n);
 		memcpy(copy, v, (size_t)n * sizeof *v);
 		for (int64_t i = 0; i < n; i++)
 			v[i] = copy[key[n + i]];

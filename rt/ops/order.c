@@ -150,7 +150,7 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
 	if (!work)
 		return RT_ERROR;
-	sort_positions(key, n, order, work);
+	rt_sort_positions(key, n, order, work);
 	for (int64_t i = 0, m = rt_numel(t); i < m; i++) {
 		int64_t at = position((Search){ 0 }, key, n, v[i], order);
 		bool found = at < n && key[order[at]] == v[i] && !(floating && v[i] == NAN_KEY);
@@ -207,7 +207,7 @@ order_slices(RtCx *cx, Slices *s, bool consecutive)
 	if (consecutive)
 		return RT_OK;
 	if (s->n == 1)
-		sort_positions(s->key, s->m, s->order, work);
+		rt_sort_positions(s->key, s->m, s->order, work);
 	else
 		sort_slices(s, s->order, work, s->m);
 	return RT_OK;

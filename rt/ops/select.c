@@ -1,4 +1,4 @@
-/* rt/ops/select.c - sort_unstably, sort_positions and select_positions (select_loops.h) for the runtime */
+/* rt/ops/select.c - rt_sort_unstably, rt_sort_positions and rt_select_positions (select_loops.h) for the runtime */
 #include "keys.h"
 
 RT_FAST

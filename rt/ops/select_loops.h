@@ -221,7 +221,7 @@ sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int6
 }
 
 SELECT_API void
-sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
+rt_sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 {
 	int64_t *from = order, *to = work;
 	uint64_t differ = 0;             /* bits in which keys differ */
@@ -268,13 +268,13 @@ repeats(const int64_t *key, int64_t n)
 /* If all keys differ, every algorithm gives the same order, and the stable one is faster. Of many floats, some are
  * usually equal. */
 SELECT_API void
-sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work)
+rt_sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work)
 {
 	Run r = { key, at };
 	bool differ = n >= SELECT_LONG && n <= 8 * SELECT_LONG && !repeats(key, n);
 
 	if (differ)
-		sort_positions(key, n, at, work);
+		rt_sort_positions(key, n, at, work);
 	for (int64_t i = 1; i < n && differ; i++)
 		differ = key[at[i - 1]] != key[at[i]];
 	if (differ)
@@ -341,7 +341,7 @@ select_as_library(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t
 }
 
 SELECT_API void
-select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
+rt_select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {
 	if (k > 0 && !(k <= FEW && (sorted || k * 64 <= n) && select_apart(key, n, k, at)))
 		select_as_library(key, n, k, sorted, at);

@@ -134,9 +134,9 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 	for (int64_t i = 0; i < l.count; i++) {
 		int64_t *order = (int64_t *)(void *)rt_data(at) + i * l.n;
 		if (stable)
-			sort_positions(l.key + i * l.n, l.n, order, work);
+			rt_sort_positions(l.key + i * l.n, l.n, order, work);
 		else
-			sort_unstably(l.key + i * l.n, l.n, order, work);
+			rt_sort_unstably(l.key + i * l.n, l.n, order, work);
 		pick_blocks(rt_data(v) + i * l.n * bytes, rt_data(l.t) + i * l.n * bytes, l.n, order, bytes);
 	}
 	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
@@ -187,7 +187,7 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	for (int64_t i = 0; i < l.count; i++) {
 		int64_t *order = (int64_t *)(void *)rt_data(at) + i * k;
-		select_positions(l.key + i * l.n, l.n, k, in[4].u.i, work);
+		rt_select_positions(l.key + i * l.n, l.n, k, in[4].u.i, work);
 		memcpy(order, work, k * 8);
 		pick_blocks(rt_data(v) + i * k * bytes, rt_data(l.t) + i * l.n * bytes, k, order, bytes);
 	}

@@ -122,7 +122,7 @@ by_left(const double *box, int64_t n, int64_t *key, int64_t *order, int64_t *pla
 {
 	for (int64_t i = 0; i < n; i++)
 		key[i] = key_of_double(box[i * 4]);
-	sort_positions(key, n, order, place);
+	rt_sort_positions(key, n, order, place);
 	for (int64_t i = 0; i < n; i++)
 		place[order[i]] = i;
 }
@@ -154,7 +154,7 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 		key[i] = ~key[i];
 		gone[i] = 0;
 	}
-	sort_positions(key, n, order, place);
+	rt_sort_positions(key, n, order, place);
 	by_left((const double *)(const void *)rt_data(boxes), n, key, across, place);
 	take_boxes((const double *)(const void *)rt_data(boxes), across, n, at, &b);
 	for (int64_t i = 0; i < n; i++) {

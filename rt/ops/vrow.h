@@ -61,24 +61,24 @@ vr_key_unsigned(uint64_t x)
 #ifdef RT_BARE
 #include "select_loops.h"
 #else
-void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
-void sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work);
-void sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
+void rt_select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
+void rt_sort_unstably(const int64_t *key, int64_t n, int64_t *at, int64_t *work);
+void rt_sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
 #endif
 
 static inline void
 vr_select(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {
-	select_positions(key, n, k, sorted, at);
+	rt_select_positions(key, n, k, sorted, at);
 }
 
 static inline void
 vr_sort(const int64_t *key, int64_t n, bool stable, int64_t *at)
 {
 	if (stable)
-		sort_positions(key, n, at, at + n);
+		rt_sort_positions(key, n, at, at + n);
 	else
-		sort_unstably(key, n, at, at + n);
+		rt_sort_unstably(key, n, at, at + n);
 }
 
 #endif

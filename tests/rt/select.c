@@ -11,7 +11,7 @@ check_row(const int64_t *key, int64_t n, int64_t k)
 {
 	int64_t at[LONG], want[LONG];
 
-	select_positions(key, n, k, true, at);
+	rt_select_positions(key, n, k, true, at);
 	select_as_library(key, n, k, true, want);
 	assert_memory_equal(at, want, (size_t)k * sizeof *at);
 }
