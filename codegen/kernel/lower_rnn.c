@@ -269,6 +269,7 @@ make_chain(Row *r, const Walk *d)
 	const Recurrence *of = &c.of;
 	Kernel *k = c.link = lower_over(r->p, r->n, d->cell->name, 2, shared);
 
+	k->comment = d->cell->name;
 	k->shared = 2;
 	k->serial = 1;
 	k->first = true;
