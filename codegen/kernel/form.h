@@ -2,7 +2,8 @@
  *
  *   lower_*.c     translate nodes to kernels, a file for each family of operators
  *   unify.c       combines the kernels of several samples into one over symbols
- *   form.c        simplifies: orders axes by the result's strides and merges them where all operands allow it
+ *   form.c        builds kernels
+ *   simplify.c    orders axes by the result's strides and merges them where all operands allow it
  *   schedule.c    chooses the unit of work, the vectorized axis and tiles
  *   element.c     the computation of one point, shared by C and CUDA
  *   print_c.c, print_cuda.c     print loops and threads around it, without decisions of their own
@@ -224,7 +225,7 @@ enum {
 	KERNEL_PART = 2048,      /* number of elements folded in the type of parts, over all rows side by side */
 };
 
-/* ---- form.c ---------------------------------------------------------------------------------------------------- */
+/* ---- form.c, simplify.c ------------------------------------------------------------------------------------------ */
 
 Kernel *kernel_new(SizeTable *, Arena *, const char *name, const char *comment);
 Kernel *kernel_copy(const Kernel *);
