@@ -207,7 +207,7 @@ insert_stably(const int64_t *key, int64_t n, int64_t *order)
 static void
 sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
 {
-	const uint64_t sign = UINT64_C(1) << 63;
+	const uint64_t sign = (uint64_t)1 << 63;
 	int64_t place[257] = { 0 };
 
 #define BYTE(i) (((uint64_t)key[i] ^ sign) >> shift & 0xff)

@@ -216,7 +216,7 @@ vi_add_mixed(int rows, int vectors, const uint8_t *a, ptrdiff_t lda, const int8_
 	     const int8_t *heavy, ViV *sum)
 {
 	for (ptrdiff_t k = 0; k < quads; k += 64) {
-		const uint64_t all = ~UINT64_C(0) >> (quads - k < 64 ? 64 - (quads - k) : 0);
+		const uint64_t all = ~(uint64_t)0 >> (quads - k < 64 ? 64 - (quads - k) : 0);
 		uint64_t pairs = 0, bits;
 
 		for (int j = 0; j < vectors / VI_VECTORS; j++) {

@@ -3,4 +3,4 @@ def forward(x: Tensor) -> Tuple[Tensor, Tensor]:
     p = ops.quantized.linear_prepack(w, None)
     q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)
     y = torch.dequantize(ops.quantized.linear(q, p, 0.5, 10))
-    return y, torch.sort(y, 1)[1]
+    return y, torch.kthvalue(y, 2, 1)[1]

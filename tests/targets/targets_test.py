@@ -210,7 +210,7 @@ class Levels(Way):
         with open(self.at("net"), "rb") as f:
             self.assertIn(b"icelake-server", f.read())
         names = self.ends(DONE, "nm", "--defined-only", self.at("net"))[0]
-        for name in "rt_sort", "rt_sort_v3", "rt_sort_v4":
+        for name in "rt_kthvalue", "rt_kthvalue_v3", "rt_kthvalue_v4":
             self.assertRegex(names, fr"(?m) T {name}$")
 
     @needs("qemu-x86_64")
