@@ -6,7 +6,7 @@
  *    cell       the new h and c of the gates (recurrence.c); y = h
  *    projection h = sum of the cell's states * p; y = h
  *
- * The microkernel (vrnn.h) is launched for each step. Constant weights are also in panels, gate by gate.
+ * The microkernel (vrnn.h) is launched for each step. Constant weights are in panels, gate by gate.
  *
  * With constant int8 weights, C is printed: they are in the panels of vint8.h, and each launch first quantizes the
  * state, by the range of all its rows.
@@ -304,13 +304,22 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 		.sk = s[1] }, 1, 1);
 }
 
-/* Marks the weights of all links as constant. */
+/* Marks the weights of all links as constant. p: those of the projection, or null. */
 static void
-mark_constant(Kernel *k, const Recurrence *of, const RtTensor *w)
+mark_constant(Kernel *k, const Recurrence *of, const RtTensor *w, const RtTensor *p)
 {
-	for (; k; k = k->next)
+	for (; k; k = k->next) {
 		for (int i = 0; i < of->cell->gates; i++)
 			k->operand.at[of->w + i].constant = w;
+		if (p)
+			k->operand.at[of->p].constant = p;
+	}
+}
+
+static const RtTensor *
+constant_floats(Row *r, const Walk *d, const char *name)
+{
+	return d->x->dtype == RT_f32 && !r->p->gpu ? dense_constant(r->p, row_arg(r, name)) : NULL;
 }
 
 /* Passes a value for each of `many` operands from `at` on. */
@@ -326,14 +335,16 @@ static bool
 emit_walk(Row *r, const Walk *d)
 {
 	const Recurrence of = recurrence_of(d->cell, row_arg(r, "b"), d->p);
-	const RtTensor *w = d->x->dtype == RT_f32 && !r->p->gpu ? dense_constant(r->p, row_arg(r, "w")) : NULL;
+	const RtTensor *w = constant_floats(r, d, "w"), *p = d->p ? constant_floats(r, d, "p") : NULL;
 	Lowered l = { .kernel = make_chain(r, d) };
-	const bool packed = w && kernel_has_micro(l.kernel);
+	const bool packed = w && !d->p == !p && kernel_has_micro(l.kernel);
 
 	if (packed) {
 		l.text = new(r->p->cx->arena, const char *, of.noperand);
-		mark_constant(l.kernel, &of, w);
+		mark_constant(l.kernel, &of, w, p);
 		emit_tall(r->e, r->p, d->rows, d->w->dims[1]);
+		if (p)
+			emit_tall(r->e, r->p, d->rows, p->dims[1]);
 	}
 	pass_many(r, &l, of.y, 1, r->n->out[0]);
 	pass_many(r, &l, of.c, 1, r->n->out[1]);
@@ -342,9 +353,11 @@ emit_walk(Row *r, const Walk *d)
 	pass_many(r, &l, of.b, d->cell->gates, row_arg(r, "b"));
 	pass_many(r, &l, of.h0, 1, row_arg(r, "h"));
 	pass_many(r, &l, of.c0, 1, row_arg(r, "c"));
-	pass_many(r, &l, of.p, 1, row_arg(r, "p"));
+	pass_many(r, &l, of.p, 1, packed ? NULL : row_arg(r, "p"));
 	for (int i = 0; packed && i < d->cell->gates; i++)
 		l.text[of.w + i] = panels(r, w, i * d->hidden, d->hidden);
+	if (packed && p)
+		l.text[of.p] = panels(r, p, 0, p->dims[0]);
 	emit_lowered(r->e, r->p, &l, &r->calls[r->ncall++]);
 	return true;
 }

@@ -79,7 +79,7 @@ find_recurrence(Match *m, const char *name, RtDtype dtype)
 static const Size *
 step_of(const Match *m, int at)
 {
-	const Operand *o = &m->recurrence.step->operand.at[at];
+	const Operand *o = &(at == m->recurrence.y ? m->recurrence.last : m->recurrence.step)->operand.at[at];
 
 	return o->bound.n ? o->bound.at[0].unit : o->stride[1];
 }
@@ -268,8 +268,10 @@ put_range(Match *m)
 #define OF_PRODUCTS(x, axis) m->recurrence.products->operand.at[m->recurrence.x].stride[axis]
 #define OF_FIRST(link, x) (link)->operand.at[m->recurrence.x].stride[0]
 #define STEP_OF(x) step_of(m, m->recurrence.x)
-#define ROW_OF(x) m->recurrence.step->operand.at[m->recurrence.x].stride[0]
-#define REVERSE m->recurrence.step->operand.at[0].bound.n
+#define ROW_OF(link, x) m->recurrence.link->operand.at[m->recurrence.x].stride[0]
+#define REVERSE m->recurrence.last->operand.at[0].bound.n
+#define PROJECTED m->recurrence.projected
+#define OF_PROJECTION(axis) m->recurrence.last->operand.at[m->recurrence.p].stride[axis]
 #define TURNS(n) m->turns = n;
 #define PANELS_PASSED (m->kernel->operand.at[m->recurrence.w].constant != NULL)
 #define LOAD(link_, x, a, b) \

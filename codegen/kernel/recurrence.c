@@ -119,9 +119,10 @@ static bool
 is_cell(const Kernel *k, const Recurrence *r)
 {
 	const Cell *cell = r->cell;
+	const int nh = 2 - r->projected;         /* stores of the state */
 
 	if (k->first || k->naxis != k->shared + 1 || k->nreduce || k->stage.n != 1 || k->let.n != cell->nlet ||
-	    k->store.n != (cell->c < 0 ? 2 : 4))
+	    k->store.n != nh + (cell->c < 0 ? 0 : 2))
 		return false;
 	for (int i = 0; i < cell->nlet; i++) {
 		const CellLet *l = &cell->let[i];
@@ -131,8 +132,18 @@ is_cell(const Kernel *k, const Recurrence *r)
 		if (!is_let(k, i, l->row, a.kind, a.at, b.kind, b.at))
 			return false;
 	}
-	return is_store(k, 0, r->h, REF_LET, cell->h) && is_store(k, 1, r->y, REF_LET, cell->h) &&
-	       (cell->c < 0 || (is_store(k, 2, r->old, REF_LET, cell->c) && is_store(k, 3, r->c, REF_LET, cell->c)));
+	return is_store(k, 0, r->projected ? r->u : r->h, REF_LET, cell->h) &&
+	       (r->projected || is_store(k, 1, r->y, REF_LET, cell->h)) &&
+	       (cell->c < 0 || (is_store(k, nh, r->old, REF_LET, cell->c) &&
+				is_store(k, nh + 1, r->c, REF_LET, cell->c)));
+}
+
+/* Does the link store products of the cell's states as the state? */
+static bool
+is_projection(const Kernel *k, const Recurrence *r)
+{
+	return is_products(k, 1, r->u, r->p, -1) && k->store.n == 2 && is_store(k, 0, r->h, REF_STATE, 0) &&
+	       is_store(k, 1, r->y, REF_STATE, 0);
 }
 
 /* Are local elements consecutive along an axis that is not shared, and the same ones for all points of shared axes? */
@@ -181,7 +192,9 @@ fits(const Kernel *k, Recurrence *r)
 		return false;
 	r->products = r->c0 >= 0 ? link->next : link;
 	r->step = r->products ? r->products->next : NULL;
-	if (!is_products(r->products, gates, r->h, r->w, r->b) || !r->step || !is_cell(r->step, r) || r->step->next)
+	r->last = r->step && r->projected ? r->step->next : r->step;
+	if (!is_products(r->products, gates, r->h, r->w, r->b) || !r->last || !is_cell(r->step, r) ||
+	    (r->projected && !is_projection(r->last, r)) || r->last->next)
 		return false;
 	for (int g = 0; g < gates; g++)
 		if (!is_store(r->products, g, r->s + g, r->bias ? REF_LET : REF_STATE, r->bias ? gates + g : g))
@@ -197,8 +210,8 @@ recurrence_find(const Kernel *k, Recurrence *out)
 {
 	const Cell *cell = k->next && k->first ? cell_find(k->name) : NULL;
 
-	for (int bias = 0; cell && bias < 2; bias++) {
-		*out = recurrence_of(cell, bias, false);
+	for (int i = 0; cell && i < 4; i++) {
+		*out = recurrence_of(cell, i & 1, i & 2);
 		if (fits(k, out))
 			return true;
 	}

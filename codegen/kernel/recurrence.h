@@ -28,12 +28,12 @@ typedef struct Recurrence {
 	int x, w, b, h0, c0, p;  /* operands that are read */
 	int h, old, s, u;        /* local: state, c, products by gate, states before the projection */
 	int noperand;
-	const Kernel *products, *step;   /* links */
+	const Kernel *products, *step, *last;    /* links; the last one stores y */
 } Recurrence;
 
 Recurrence recurrence_of(const Cell *, bool bias, bool projected);
 Ref recurrence_ref(const Recurrence *, int code);        /* a let's argument, CELL_X ... */
-/* Is the kernel such a chain, without a projection? Sets *out. */
+/* Is the kernel such a chain? Sets *out. */
 bool recurrence_find(const Kernel *, Recurrence *out);
 
 #endif

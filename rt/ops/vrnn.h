@@ -8,8 +8,6 @@
 
 #include "vmul.h"
 
-enum { VN_ROWS = 8 };            /* number of rows of the batch that are computed together */
-
 /* One step of an RNN in float or double. With packed weights, which are floats, panel[g] has gate g as (panels, k,
  * VC_NR); the last panel is as wide as in vblock.h. Otherwise panel is null, and w is (gates * hidden, k) with strides
  * ws and wk. */
@@ -27,11 +25,12 @@ typedef struct VnStep {
 } VnStep;
 
 /* The steps of a direction. The arguments of its functions are: y (steps, rows, hidden); an LSTM's last c, contiguous;
- * gates, w and bias for each gate; h, an LSTM's c; the number of the turn. */
+ * gates, w and bias for each gate; h, an LSTM's c; the weights of a projection; the number of the turn. */
 typedef struct VnWalk {
 	int64_t steps, rows, hidden, k;
 	int64_t reverse, bias, packed;           /* whether steps are in reverse; whether there is a bias, or panels */
 	int64_t x_step, ldg, y_step, ldy, ldh, ldc, ws, wk;
+	int64_t columns, ps, pk;                 /* columns of a projection, or 0; strides of its weights */
 } VnWalk;
 
 #define EXP exp

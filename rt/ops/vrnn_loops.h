@@ -85,7 +85,7 @@ N(vn_turn)(RnnKind kind, const VnWalk *v, void *const *p)
 	const int gates = kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1, c = kind == RNN_LSTM;
 	void *const *x = p + 1 + c, *const *w = x + gates, *const *bias = w + gates;
 	void *const *h = v->bias ? bias + gates : bias;
-	const int64_t turn = *(const int64_t *)h[1 + c], t = v->reverse ? v->steps - 1 - turn : turn;
+	const int64_t turn = *(const int64_t *)h[1 + c + (v->columns > 0)], t = v->reverse ? v->steps - 1 - turn : turn;
 	T *const y = (T *)p[0] + t * v->y_step;
 	VnStep s = { .rows = v->rows, .hidden = v->hidden, .k = v->k, .ldg = v->ldg, .to_h = y, .ld_to_h = v->ldy };
 
@@ -125,6 +125,46 @@ TURN(N(vn_walk_gru), N(vn_gru), RNN_GRU)
 TURN(N(vn_walk_tanh), N(vn_tanh), RNN_TANH)
 TURN(N(vn_walk_relu), N(vn_relu), RNN_RELU)
 #undef TURN
+
+/* Computes the projection of a block's states u. p: its weights, in panels or as they are. */
+VC_INLINE void
+N(vn_project)(const VnWalk *v, void *const *p, int64_t rows, const T *u, T *y)
+{
+	T part[VN_ROWS * VC_NR];
+	const VnStep s = {
+		.rows = rows, .hidden = v->columns, .k = v->hidden, .h = u, .ldh = v->hidden,
+		.panel = v->packed ? p : 0, .rest = VC_REST(vc_panel, v->columns), .w = p[0], .ws = v->ps, .wk = v->pk,
+	};
+
+	for (int64_t col = 0; col < v->columns; col += VC_NR) {
+		N(vn_part)(&s, 0, col / VC_NR, 0, rows, part);
+		for (int64_t i = 0; i < rows; i++)
+			for (int64_t j = 0; j < VC_NR && col + j < v->columns; j++)
+				y[i * v->ldy + col + j] = part[i * VC_NR + j];
+	}
+}
+
+/* Computes blocks [begin, end) of VN_ROWS rows of an LSTM with a projection. u: room for the states of a block. */
+VC_INLINE void
+N(vn_walk_projected)(int64_t begin, int64_t end, const VnWalk *v, void *const *p, T *u)
+{
+	const VnStep all = N(vn_turn)(RNN_LSTM, v, p);
+	void *const *weights = p + 10 + (v->bias ? 4 : 0) + 2;
+
+	for (int64_t row = begin * VN_ROWS; row < v->rows && row < end * VN_ROWS; row += VN_ROWS) {
+		VnStep s = all;
+
+		s.rows = v->rows - row < VN_ROWS ? v->rows - row : VN_ROWS;
+		s.gates = (const T *)all.gates + row * all.ldg;
+		s.h = (const T *)all.h + row * all.ldh;
+		s.c = (const T *)all.c + row * all.ldc;
+		s.to_c = (T *)all.to_c + row * all.ld_to_c;
+		s.to_h = u;
+		s.ld_to_h = v->hidden;
+		N(vn_lstm)(0, (v->hidden + VC_NR - 1) / VC_NR, &s);
+		N(vn_project)(v, weights, s.rows, u, (T *)all.to_h + row * v->ldy);
+	}
+}
 
 #undef T
 #undef N

@@ -6,6 +6,7 @@
 #define RT_OPS_VSCRATCH_H
 
 enum {
+	VN_ROWS = 8,             /* vrnn.h: number of rows of the batch that are computed together */
 	VA_PACKED = 1 << 19,    /* largest number of floats of keys and values that are packed at once: vattend.h */
 	VA_DIMS = 8,            /* most dims of a batch */
 	/* number of input channels of a block; number of pixels of a run of rows: vback.h */
