@@ -9,8 +9,12 @@
 #include "vmul.h"
 
 /* Numbers of vectors across a block and a row, and number of rows of a block: fewer vectors than the blocks of programs
- * have waste less of narrow products. */
-enum { TILE_NV = 2, TILE_ROW_NV = 4, TILE_MR = VC_ROWS(TILE_NV) };
+ * have waste less of narrow products. Rows of floats have at most VC_NV vectors, those of doubles VM_NB. */
+enum {
+	TILE_NV = 2, TILE_MR = VC_ROWS(TILE_NV),
+	TILE_ROW_NV = VC_NV < 4 ? VC_NV : 4, TILE_ROW_ND = VM_NB < 4 ? VM_NB : 4
+};
+_Static_assert((int)TILE_NV <= (int)VC_NV && (int)TILE_NV <= (int)VM_NB, "vectors across a block");
 _Static_assert(TILE_MR * TILE_NV * VF * 4 <= TILE_BYTES, "the largest block");
 
 /* Implements RtBlock for mr rows by nv vectors. */
@@ -25,7 +29,7 @@ VC_INLINE void
 tile_doubles(int mr, int nv, const Product *p, const double *a, const double *b, int64_t step, double *c, int64_t ldc)
 {
 	const int64_t columns = nv * VM_D;
-	double start[TILE_ROW_NV * VM_D] = { 0 }, sum[TILE_MR * TILE_NV * VM_D];
+	double start[TILE_ROW_ND * VM_D] = { 0 }, sum[TILE_MR * TILE_NV * VM_D];
 
 	vm_block(mr, nv, columns, p->k, a, p->a_row, 1, b, step, start, sum, columns);
 	for (int64_t i = 0; i < mr; i++, c += ldc)
@@ -42,7 +46,7 @@ tile_doubles(int mr, int nv, const Product *p, const double *a, const double *b,
 BLOCK(tile_float_block, tile_floats, TILE_MR, TILE_NV)
 BLOCK(tile_float_row, tile_floats, 1, TILE_ROW_NV)
 BLOCK(tile_double_block, tile_doubles, TILE_MR, TILE_NV)
-BLOCK(tile_double_row, tile_doubles, 1, TILE_ROW_NV)
+BLOCK(tile_double_row, tile_doubles, 1, TILE_ROW_ND)
 #undef BLOCK
 
 /* Implements RtTile.pack. */
@@ -71,11 +75,11 @@ tile_double_dot(const Product *p, const void *a, const void *b, void *c)
 	*(double *)c = (p->added ? *(double *)c : 0) + vm_dot_double(p->k, a, b);
 }
 
-#define TILE(type, lanes) \
+#define TILE(type, lanes, row) \
 	{ tile_##type##_block, tile_##type##_row, tile_##type##_pack, tile_##type##_dot, TILE_MR, TILE_NV * (lanes), \
-	  TILE_ROW_NV * (lanes) }
+	  (row) * (lanes) }
 #define TILES(name) \
-	const RtTiles name = { TILE(float, VF), TILE(double, VM_D), 4 * VC_FLOATS }; \
-	const RtTiles name##_floats = { TILE(float, VF), { 0 }, 4 * VC_FLOATS };
+	const RtTiles name = { TILE(float, VF, TILE_ROW_NV), TILE(double, VM_D, TILE_ROW_ND), 4 * VC_FLOATS }; \
+	const RtTiles name##_floats = { TILE(float, VF, TILE_ROW_NV), { 0 }, 4 * VC_FLOATS };
 
 #endif
