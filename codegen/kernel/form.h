@@ -32,8 +32,8 @@
  *
  *    select 5 greatest(x2) sorted   y0 = x2, y1 = n3
  *
- * A chain is several kernels, its links, which share their first axes.  For each point of the shared axes the links run
- * in order.  A local operand holds what a link computes for the links behind it.  Attention over a query i0:
+ * A chain is several kernels, its links, which share their first axes.  Links run in order for each point of the shared
+ * axes.  A local operand is scratch memory: it holds the results of a link for later links.  Attention of a query i0:
  *
  *    axes i0, i1: keys, i2 reduce           each   t0 = x1 * x2, r0 = sum(t0)     once   l5 = r0
  *    then i0, i1: keys reduce               the stages of a softmax of l5, into l6

@@ -27,8 +27,8 @@ is_index(const RtTensor *t)
 	return t && t->ndim == 1 && (t->dtype == RT_i64 || t->dtype == RT_i32);
 }
 
-/* Reads padding_idx, the index of rows that are skipped; -1 if there is none. Returns false if it is unknown or out
- * of range. */
+/* Reads padding_idx, the index of rows that are skipped; -1 if there is none. Returns false if the index is unknown
+ * or out of range. */
 static bool
 take_padding(const Row *r, Bag *d)
 {

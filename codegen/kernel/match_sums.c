@@ -45,37 +45,34 @@ is_biased_sum(const Match *m)
 	return adds_products(m, RT_f32) && has_bias_of_channels(m);
 }
 
-bool
-match_convolution(Match *m)
+/* Names eight axes in this order. Is the kernel a sum of products over windows of planes, with the channels of groups
+ * one after the other? bias: index of its operand, or -1. */
+static bool
+sums_windows(Match *m, const int names[8], int bias)
 {
-	static const int names[] = { N, OH, OW, G, OC, IC, KH, KW };
 	const Kernel *k = m->kernel;
 
 	match_name_axes(m, names, 8);
 	m->operand[Y] = 0;
 	m->operand[X] = 1;
 	m->operand[W] = 2;
-	m->operand[BIAS] = k->operand.n == 4 ? 3 : -1;
-	return k->naxis == 8 && k->nreduce == 3 && (k->operand.n == 3 || k->operand.n == 4) &&
+	m->operand[BIAS] = bias;
+	return k->naxis == 8 && k->nreduce == 3 && k->operand.n == 3 + (bias >= 0) &&
 	       match_operand(m, X)->dtype == RT_f32 && match_has_windows(m, 2, OH, KH) && !m->adaptive &&
-	       match_operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && match_runs_on(m, Y, OC) &&
-	       match_runs_on(m, X, IC);
+	       match_operand(m, X)->outside.tag == RT_NONE && is_biased_sum(m) && match_runs_on(m, X, IC) &&
+	       match_runs_on(m, Y, OC);
+}
+
+bool
+match_convolution(Match *m)
+{
+	return sums_windows(m, (const int[]){ N, OH, OW, G, OC, IC, KH, KW }, m->kernel->operand.n == 4 ? 3 : -1);
 }
 
 bool
 match_weight_gradient(Match *m)
 {
-	static const int names[] = { G, OC, IC, KH, KW, N, OH, OW };
-	const Kernel *k = m->kernel;
-
-	match_name_axes(m, names, 8);
-	m->operand[Y] = 0;
-	m->operand[X] = 1;
-	m->operand[W] = 2;
-	m->operand[BIAS] = -1;
-	return k->naxis == 8 && k->nreduce == 3 && k->operand.n == 3 && match_operand(m, X)->dtype == RT_f32 &&
-	       match_has_windows(m, 2, OH, KH) && !m->adaptive && match_operand(m, X)->outside.tag == RT_NONE &&
-	       is_biased_sum(m) && match_runs_on(m, W, OC) && match_runs_on(m, X, IC) && match_runs_on(m, Y, OC);
+	return sums_windows(m, (const int[]){ G, OC, IC, KH, KW, N, OH, OW }, -1) && match_runs_on(m, W, OC);
 }
 
 const Size *

@@ -64,8 +64,8 @@ is_padded(const Kernel *k)
 	return false;
 }
 
-/* Does it fold the products of x - zero and w as int32? Padding adds nothing: it is `zero`, or x - zero is multiplied
- * by 0 there. */
+/* Does the kernel fold the products of x - zero and W as int32? Padding must add nothing: either its elements are
+ * `zero`, or an operand that is 0 in the padding is a factor. */
 static bool
 folds_bytes(const Kernel *k, bool sums)
 {

@@ -38,7 +38,7 @@ typedef struct Writer {
 	bool  packed; /* whether the constant in progress may stay packed, because the call reads packed weights */
 	bool  all_returned;      /* for the GPU: whether a result of the function may contain any tensor */
 	bool  may_fail;          /* whether the function has a jump to its label `failed` */
-	struct Trust *trust;     /* for the GPU: indices that launches have checked; otherwise null */
+	struct Trust *trust;     /* checks of indices on the GPU; null in plans for the CPU */
 	bool  direct;            /* whether the function only runs kernels, on in[] and out[] (direct.c) */
 } Writer;
 

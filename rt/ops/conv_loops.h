@@ -90,8 +90,8 @@ N(add_tap)(const T *restrict x, int64_t s, T v, int64_t lo, int64_t hi, T *restr
 		y[o] += v * x[o * s];
 }
 
-/* Computes planes of a convolution with one input channel per group: y += w x. All taps are added to some rows of y,
- * which stay in cache, before the next ones. */
+/* Computes planes of a convolution with one input channel per group: y += w x. All taps of a block of rows are added
+ * before the next block, so that its rows of y stay in cache. */
 static void
 N(depthwise)(void *arg, int64_t begin, int64_t end)
 {

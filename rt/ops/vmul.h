@@ -452,8 +452,8 @@ vm_copied(const VmProducts *v)
 	return v->ak == 1 ? 0 : v->m < VM_ROWS ? v->m : VM_ROWS;
 }
 
-/* Computes units [begin, end). A unit is a block of rows and columns of one product. A unit packs the panels of b
- * that it reads, and its rows of a unless they are contiguous. */
+/* Computes units [begin, end). A unit is a block of rows and columns of one product. Each unit packs its panels of b,
+ * and its rows of a if these are not contiguous. */
 #define VM_PRODUCTS(name, product, number) \
 	VC_INLINE void \
 	name(int64_t begin, int64_t end, const VmProducts *v, const number *a, const number *b, const number *bias, \
